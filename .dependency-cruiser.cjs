@@ -1,0 +1,48 @@
+/** The import directions of ARCHITECTURE.md, checked. */
+const room = (name) => `^src/${name}/`;
+const only = (from, allowed) => ({
+  name: `${from}-imports`,
+  severity: "error",
+  comment: `${from}/ may import only ${allowed.join(", ") || "itself"}`,
+  from: { path: room(from) },
+  to: { path: "^src/", pathNot: [from, ...allowed].map(room) },
+});
+
+module.exports = {
+  forbidden: [
+    {
+      name: "no-circular",
+      severity: "error",
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },
+    },
+    { name: "no-orphans", severity: "error", from: { orphan: true, pathNot: ["\\.d\\.ts$"] }, to: {} },
+    {
+      name: "pure-core",
+      severity: "error",
+      comment: "plan/, run/, context/ and config/ know no clock, no disk and no process",
+      from: { path: "^src/(plan|run|context|config)/" },
+      to: { dependencyTypes: ["core"] },
+    },
+    only("plan", []),
+    only("context", []),
+    only("config", []),
+    only("run", ["plan", "context", "config"]),
+    only("tools", ["run"]),
+    only("handover", ["plan", "run", "tools"]),
+    only("agents", ["run", "context", "tools"]),
+    only("gates", ["agents"]),
+    only("git", []),
+    only("store", ["run"]),
+    only("view", ["run"]),
+    only("rehearsal", ["git", "tools"]),
+    only("engine", ["plan", "run", "context", "config", "handover", "agents", "tools", "gates", "git", "store"]),
+  ],
+  options: {
+    doNotFollow: { path: "node_modules" },
+    // TypeScript 7 has no programming interface yet; swc reads the same imports, type-only ones included.
+    parser: "swc",
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "types", "node", "default"] },
+  },
+};

@@ -1,0 +1,66 @@
+/**
+ * The agent port: the only thing the engine knows about coding agents.
+ *
+ * An implementer must
+ * - report what it sees through `observe`, in order and at once: nothing slow may stand between stream and meter;
+ * - ask `boundary` after each batch of tool calls of the main thread, never for a sub-agent's, and only when every
+ *   observation of that batch has been reported; stop the turn there if told to;
+ * - resolve `send` only when the agent is idle: its turn is over and no sub-agent or background task of it is left;
+ * - leave no process behind when `close` resolves.
+ *
+ * It must never throw from `send` or `close`: how a turn ended, a crash included, is a value.
+ */
+import type { MeterInput } from "../context/meter.js";
+import type { TurnEnd, Usage } from "../run/event.js";
+import type { SegnoTools } from "../tools/tools.js";
+
+export interface AgentAbilities {
+  /** How a running turn can be stopped: after a tool has finished, or only by cancelling it. */
+  stop: "boundary" | "cancel";
+  usage: "call" | "turn" | "never";
+  compactionVeto: boolean;
+  resume: boolean;
+}
+
+export type Observation =
+  | { type: "ready"; agentSession: string; model: string; window: number; compactAt: number | undefined }
+  | { type: "meter"; input: MeterInput }
+  | { type: "call"; id: string; model: string; usage: Usage; subagent: boolean }
+  | { type: "tool"; name: string; brief: string; ok: boolean; subagent: boolean }
+  | { type: "said"; text: string }
+  | { type: "compacted"; before: number; after: number | undefined };
+
+export type StopWhy = Extract<TurnEnd, { type: "stopped" }>["why"];
+
+export interface SessionHandlers {
+  observe(observation: Observation): void;
+  boundary(): Promise<{ stop: false } | { stop: true; why: StopWhy }>;
+  /** The agent wants to compact its context: whether it may. */
+  mayCompact(): boolean;
+}
+
+export interface SessionOptions {
+  /** Marks every process of the session, in its environment. */
+  marker: string;
+  cwd: string;
+  env: Record<string, string>;
+  model: string | undefined;
+  permissionMode: "bypassPermissions" | "acceptEdits" | "dontAsk" | "auto";
+  /** Load no settings of the user or the project. */
+  isolated: boolean;
+  tools: SegnoTools;
+  handlers: SessionHandlers;
+}
+
+export interface AgentSession {
+  /** One turn. `onlySegnoTools`: every other tool stays listed and is refused. */
+  send(prompt: string, options?: { onlySegnoTools: boolean }): Promise<TurnEnd>;
+  /** Ends the session and everything it started; the number of processes that had to be ended. */
+  close(): Promise<number>;
+}
+
+export interface Agent {
+  name: string;
+  abilities: AgentAbilities;
+  open(options: SessionOptions): Promise<AgentSession>;
+}

@@ -1,0 +1,168 @@
+/** Claude Code's message stream → observations. Knows which tool calls it has seen whole, and whether all is quiet. */
+import type { SDKMessage } from "@anthropic-ai/claude-agent-sdk";
+import type { Usage } from "../run/event.js";
+import type { Observation } from "./agent.js";
+import { briefOf } from "./brief.js";
+
+interface Call {
+  model: string;
+  usage: Usage;
+  final: boolean;
+}
+
+interface ApiUsage {
+  input_tokens?: number | null;
+  cache_read_input_tokens?: number | null;
+  cache_creation_input_tokens?: number | null;
+  output_tokens?: number | null;
+}
+
+export class ClaudeStream {
+  readonly #observe: (observation: Observation) => void;
+  /** The call that is being streamed on the main thread. */
+  #current: { id: string; call: Call } | undefined;
+  readonly #callOfTool = new Map<string, { call: Call; name: string; brief: string; subagent: boolean }>();
+  readonly #results = new Set<string>();
+  readonly #subagentCalls = new Set<string>();
+  #backgroundTasks = 0;
+  #prompts = 0;
+  #waiters: (() => void)[] = [];
+
+  constructor(observe: (observation: Observation) => void) {
+    this.#observe = observe;
+  }
+
+  get idle(): boolean {
+    return this.#backgroundTasks === 0;
+  }
+
+  /** A prompt that was sent: the stream does not repeat it, but the next call carries it. */
+  prompted(text: string): void {
+    this.#append(`prompt-${++this.#prompts}`, "user", text.length);
+  }
+
+  /** Resolves when these tool calls, their results and their call's final usage were seen, or the time is up. */
+  async hasSeen(toolUses: readonly string[], limitMs: number): Promise<void> {
+    const seen = () => toolUses.every((id) => this.#results.has(id) && this.#callOfTool.get(id)?.call.final === true);
+    const until = Date.now() + limitMs;
+    while (!seen() && Date.now() < until) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, until - Date.now());
+        this.#waiters.push(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    }
+  }
+
+  take(message: SDKMessage): void {
+    switch (message.type) {
+      case "stream_event":
+        if (message.parent_tool_use_id === null) this.#streamed(message.event);
+        break;
+      case "assistant":
+        this.#assistant(message);
+        break;
+      case "user":
+        this.#user(message);
+        break;
+      case "system":
+        if (message.subtype === "background_tasks_changed") {
+          this.#backgroundTasks = message.tasks.filter((task) => task.ambient !== true).length;
+        }
+        if (message.subtype === "compact_boundary") {
+          this.#observe({ type: "meter", input: { type: "compacted" } });
+          const { pre_tokens, post_tokens } = message.compact_metadata;
+          this.#observe({ type: "compacted", before: pre_tokens, after: post_tokens });
+        }
+        break;
+      default:
+        break;
+    }
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const wake of waiters) wake();
+  }
+
+  #streamed(event: Extract<SDKMessage, { type: "stream_event" }>["event"]): void {
+    if (event.type === "message_start") {
+      const { id, model, usage } = event.message;
+      this.#current = { id, call: { model, usage: usageOf(usage), final: false } };
+      this.#started(id, this.#current.call);
+    } else if (event.type === "message_delta" && this.#current !== undefined) {
+      const { id, call } = this.#current;
+      call.usage = { ...call.usage, output: event.usage.output_tokens };
+      call.final = true;
+      this.#observe({ type: "meter", input: { type: "call-finished", id, output: event.usage.output_tokens } });
+      this.#observe({ type: "call", id, model: call.model, usage: call.usage, subagent: false });
+    }
+  }
+
+  #started(id: string, call: Call): void {
+    const prompt = call.usage.input + call.usage.cacheRead + call.usage.cacheWrite;
+    this.#observe({ type: "meter", input: { type: "call-started", id, model: call.model, prompt } });
+  }
+
+  #assistant(message: Extract<SDKMessage, { type: "assistant" }>): void {
+    const { id, model, content, usage } = message.message;
+    const subagent = message.parent_tool_use_id !== null;
+    if (model === "<synthetic>") return;
+    if (!subagent && this.#current?.id !== id) {
+      this.#current = { id, call: { model, usage: usageOf(usage), final: false } };
+      this.#started(id, this.#current.call);
+    }
+    const call =
+      subagent || this.#current === undefined ? { model, usage: usageOf(usage), final: true } : this.#current.call;
+    let chars = 0;
+    let toolCalls = 0;
+    for (const block of content) {
+      if (block.type === "text") {
+        chars += block.text.length;
+        if (!subagent) this.#observe({ type: "said", text: block.text });
+      } else if (block.type === "thinking") chars += block.thinking.length;
+      else if (block.type === "tool_use") {
+        chars += JSON.stringify(block.input).length;
+        toolCalls++;
+        this.#callOfTool.set(block.id, { call, name: block.name, brief: briefOf(block.name, block.input), subagent });
+      }
+    }
+    if (!subagent) this.#observe({ type: "meter", input: { type: "call-content", id, chars, toolCalls } });
+    else if (!this.#subagentCalls.has(id)) {
+      this.#subagentCalls.add(id);
+      this.#observe({ type: "call", id, model, usage: call.usage, subagent: true });
+    }
+  }
+
+  #user(message: Extract<SDKMessage, { type: "user" }>): void {
+    if (typeof message.message.content === "string") return;
+    const subagent = message.parent_tool_use_id !== null;
+    for (const block of message.message.content) {
+      if (block.type !== "tool_result") continue;
+      const id = block.tool_use_id;
+      const tool = this.#callOfTool.get(id);
+      this.#observe({
+        type: "tool",
+        name: tool?.name ?? "?",
+        brief: tool?.brief ?? "",
+        ok: block.is_error !== true,
+        subagent,
+      });
+      this.#results.add(id);
+      if (subagent) continue;
+      const text = typeof block.content === "string" ? block.content : JSON.stringify(block.content ?? "");
+      this.#append(id, "tool-result", text.length);
+    }
+  }
+
+  #append(key: string, kind: "tool-result" | "user", chars: number): void {
+    this.#observe({ type: "meter", input: { type: "appended", key, kind, chars } });
+  }
+}
+
+const usageOf = (usage: ApiUsage): Usage => ({
+  input: usage.input_tokens ?? 0,
+  cacheRead: usage.cache_read_input_tokens ?? 0,
+  cacheWrite: usage.cache_creation_input_tokens ?? 0,
+  output: usage.output_tokens ?? 0,
+});

@@ -1,0 +1,239 @@
+/**
+ * Claude Code through its Agent SDK.
+ *
+ * Invariants
+ * 1. Hooks run beside the message stream: a boundary is only decided when the stream has shown the assistant message
+ *    that holds the boundary's tool calls, its final usage, and the tools' results.
+ * 2. Only the main thread's boundaries stop a turn: hooks fire inside sub-agents too.
+ * 3. A turn is over with its result message and an empty set of background tasks, not before.
+ */
+import { spawn } from "node:child_process";
+import { type Options, type Query, query, type SDKMessage, type SDKUserMessage } from "@anthropic-ai/claude-agent-sdk";
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import type { TurnEnd } from "../run/event.js";
+import { mcpServer, SERVER_NAME, TOOL_PREFIX } from "../tools/mcp.js";
+import type { Agent, AgentSession, SessionOptions, StopWhy } from "./agent.js";
+import { ClaudeStream } from "./claude-stream.js";
+import { MARKER, sweep } from "./processes.js";
+import { PromptQueue } from "./prompt-queue.js";
+
+/** Tools that would move the session away from its checkout, or wake it up when Segno thinks it is idle. */
+const NEVER = [
+  "EnterWorktree",
+  "ExitWorktree",
+  "ScheduleWakeup",
+  "CronCreate",
+  "CronDelete",
+  "CronList",
+  "Monitor",
+  "Workflow",
+  "AskUserQuestion",
+  "EnterPlanMode",
+  "ExitPlanMode",
+  "RemoteTrigger",
+];
+
+/** Variables of an agent that Segno itself may have been started from. */
+const ENCLOSING =
+  /^(CLAUDECODE|CLAUDE_CODE_(ENTRYPOINT|SSE_PORT|SESSION_ID|EXECPATH|CHILD_SESSION)|CLAUDE_AGENT_SDK_.*|CLAUDE_PROJECT_DIR|CLAUDE_PID|CLAUDE_EFFORT)$/;
+
+const SETTLE_MS = 2_000;
+
+export function claudeAgent(executable: string | undefined): Agent {
+  return {
+    name: "claude",
+    abilities: { stop: "boundary", usage: "call", compactionVeto: true, resume: true },
+    open: (options) => openSession(options, executable),
+  };
+}
+
+async function openSession(options: SessionOptions, executable: string | undefined): Promise<AgentSession> {
+  const session = new ClaudeSession(options);
+  session.start(executable);
+  return session;
+}
+
+class ClaudeSession implements AgentSession {
+  readonly #options: SessionOptions;
+  readonly #prompts = new PromptQueue<SDKUserMessage>();
+  readonly #stream: ClaudeStream;
+  #query: Query | undefined;
+  #onlySegnoTools = false;
+  #stopWhy: StopWhy | undefined;
+  #turn: { resolve(end: TurnEnd): void } | undefined;
+  #result: TurnEnd | undefined;
+  #gone: TurnEnd | undefined;
+  #facts: Promise<void> | undefined;
+  #stderr = "";
+  #pump: Promise<void> | undefined;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.#stream = new ClaudeStream(options.handlers.observe);
+  }
+
+  start(executable: string | undefined): void {
+    this.#query = query({ prompt: this.#prompts, options: this.#queryOptions(executable) });
+    this.#pump = this.#consume(this.#query);
+  }
+
+  send(prompt: string, { onlySegnoTools } = { onlySegnoTools: false }): Promise<TurnEnd> {
+    if (this.#gone !== undefined) return Promise.resolve(this.#gone);
+    this.#onlySegnoTools = onlySegnoTools;
+    this.#stopWhy = undefined;
+    this.#result = undefined;
+    this.#stream.prompted(prompt);
+    const ended = new Promise<TurnEnd>((resolve) => {
+      this.#turn = { resolve };
+    });
+    this.#prompts.push({
+      type: "user",
+      message: { role: "user", content: prompt },
+      parent_tool_use_id: null,
+      session_id: "",
+    });
+    return ended;
+  }
+
+  async close(): Promise<number> {
+    this.#prompts.end();
+    // Closing its input lets the agent write its transcript to the end; what is left after that is swept.
+    await Promise.race([this.#pump, new Promise((resolve) => setTimeout(resolve, SETTLE_MS).unref())]);
+    this.#query?.close();
+    return sweep((marker) => marker === this.#options.marker);
+  }
+
+  #queryOptions(executable: string | undefined): Options {
+    const options = this.#options;
+    const server = mcpServer(options.tools);
+    return {
+      cwd: options.cwd,
+      env: sessionEnv(options),
+      ...(options.model === undefined ? {} : { model: options.model }),
+      ...(executable === undefined ? {} : { pathToClaudeCodeExecutable: executable }),
+      permissionMode: options.permissionMode,
+      allowDangerouslySkipPermissions: options.permissionMode === "bypassPermissions",
+      permissionPrompts: "none",
+      settingSources: options.isolated ? [] : ["user", "project", "local"],
+      strictMcpConfig: options.isolated,
+      systemPrompt: { type: "preset", preset: "claude_code" },
+      includePartialMessages: true,
+      disallowedTools: NEVER,
+      allowedTools: options.tools.list.map((tool) => TOOL_PREFIX + tool.name),
+      // The SDK's type names the high-level server; it only ever calls `connect`, which the plain one has too.
+      mcpServers: { [SERVER_NAME]: { type: "sdk", name: SERVER_NAME, instance: server as unknown as McpServer } },
+      hooks: {
+        PreToolUse: [{ hooks: [async (input) => this.#beforeTool(input as { tool_name: string })] }],
+        PostToolBatch: [{ hooks: [async (input) => this.#afterTools(input as unknown as ToolBatch)] }],
+        PreCompact: [{ hooks: [async () => (options.handlers.mayCompact() ? {} : { decision: "block" as const })] }],
+      },
+      spawnClaudeCodeProcess: ({ command, args, cwd, env, signal }) => {
+        // Its own session: a Ctrl-C at the terminal is for Segno, which then ends the agent cleanly.
+        const child = spawn(command, args, { cwd, env, signal, stdio: ["pipe", "pipe", "pipe"], detached: true });
+        child.stderr.on("data", (data: Buffer) => {
+          this.#stderr = (this.#stderr + data.toString()).slice(-4_000);
+        });
+        child.on("error", () => {});
+        return child;
+      },
+    };
+  }
+
+  #beforeTool({ tool_name }: { tool_name: string }) {
+    if (!this.#onlySegnoTools || tool_name.startsWith(TOOL_PREFIX)) return {};
+    return {
+      hookSpecificOutput: {
+        hookEventName: "PreToolUse" as const,
+        permissionDecision: "deny" as const,
+        permissionDecisionReason: "Only Segno's own tools can be used now: answer the request with them, then stop.",
+      },
+    };
+  }
+
+  async #afterTools(batch: ToolBatch) {
+    if (batch.agent_id !== undefined) return {};
+    await this.#stream.hasSeen(
+      batch.tool_calls.map((call) => call.tool_use_id),
+      SETTLE_MS,
+    );
+    await this.#facts;
+    const decision = await this.#options.handlers.boundary();
+    if (!decision.stop) return {};
+    this.#stopWhy = decision.why;
+    return { continue: false, stopReason: `Segno ends the turn here (${decision.why}).` };
+  }
+
+  async #consume(messages: Query): Promise<void> {
+    let end: TurnEnd = { type: "crashed", message: "the agent's process ended" };
+    try {
+      for await (const message of messages) this.#take(message, messages);
+    } catch (error) {
+      end = { type: "crashed", message: this.#lastWords(error) };
+    }
+    // A full window throws after its result: the result says more than the exception.
+    this.#gone = this.#result ?? end;
+    this.#settle();
+  }
+
+  #take(message: SDKMessage, messages: Query): void {
+    this.#stream.take(message);
+    if (message.type === "system" && message.subtype === "init") this.#facts ??= this.#learn(messages, message);
+    if (message.type === "result") this.#result = turnEnd(message, this.#stopWhy);
+    if (this.#stream.idle) this.#settle();
+  }
+
+  #settle(): void {
+    const end = this.#result ?? this.#gone;
+    if (end === undefined || this.#turn === undefined) return;
+    const { resolve } = this.#turn;
+    this.#turn = undefined;
+    // The window's size is known a moment after the start: a turn without any tool call may be faster.
+    void (this.#facts ?? Promise.resolve()).then(() => resolve(end));
+  }
+
+  async #learn(messages: Query, init: { session_id: string; model: string }): Promise<void> {
+    const usage = await messages.getContextUsage({ detail: "summary" }).catch(() => undefined);
+    this.#options.handlers.observe({
+      type: "ready",
+      agentSession: init.session_id,
+      model: init.model,
+      window: usage?.rawMaxTokens ?? usage?.maxTokens ?? 0,
+      compactAt: usage?.isAutoCompactEnabled ? usage.autoCompactThreshold : undefined,
+    });
+  }
+
+  #lastWords(error: unknown): string {
+    const said = error instanceof Error ? error.message : String(error);
+    return this.#stderr.trim() === "" ? said : `${said}\n${this.#stderr.trim()}`;
+  }
+}
+
+interface ToolBatch {
+  agent_id?: string;
+  tool_calls: { tool_use_id: string }[];
+}
+
+function sessionEnv(options: SessionOptions): Record<string, string> {
+  const env: Record<string, string> = {};
+  for (const [name, value] of Object.entries(options.env)) {
+    if (!ENCLOSING.test(name)) env[name] = value;
+  }
+  return { ...env, [MARKER]: options.marker, CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: "1" };
+}
+
+function turnEnd(message: Extract<SDKMessage, { type: "result" }>, stopWhy: StopWhy | undefined): TurnEnd {
+  const text = "result" in message ? message.result : message.errors.join("; ");
+  switch (message.terminal_reason) {
+    case "hook_stopped":
+      return stopWhy === undefined
+        ? { type: "failed", message: `a hook of the user's settings stopped the agent: ${text}` }
+        : { type: "stopped", why: stopWhy };
+    case "prompt_too_long":
+      return { type: "too-long" };
+    case "completed":
+    case undefined:
+      return message.is_error ? { type: "failed", message: text } : { type: "finished" };
+    default:
+      return { type: "failed", message: `${message.terminal_reason}: ${text}` };
+  }
+}

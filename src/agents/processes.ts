@@ -1,0 +1,100 @@
+/**
+ * The processes of a session: all that carry its marker in their environment, and all their descendants. A shell
+ * command of an agent has a process group of its own, so a group is not enough.
+ */
+import { execFile } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
+import { platform } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+
+export const MARKER = "SEGNO_SESSION";
+
+interface Process {
+  pid: number;
+  parent: number;
+  /** Start time: a pid alone may have been given to someone else in the meantime. */
+  started: string;
+  marked: boolean;
+}
+
+/** Ends every process whose marker is accepted, and its descendants; resolves to how many there were. */
+export async function sweep(accepts: (marker: string) => boolean): Promise<number> {
+  const ended = new Set<string>();
+  for (let round = 0; round < 50; round++) {
+    const left = await findProcesses(accepts);
+    if (left.length === 0) return ended.size;
+    for (const { pid, started } of left) {
+      ended.add(`${pid}@${started}`);
+      kill(pid, round < 3 ? "SIGTERM" : "SIGKILL");
+    }
+    await sleep(round < 3 ? 30 : 60);
+  }
+  return ended.size;
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It ended by itself in between.
+  }
+}
+
+export async function findProcesses(accepts: (marker: string) => boolean): Promise<{ pid: number; started: string }[]> {
+  const all = platform() === "linux" ? await linuxProcesses(accepts) : await otherProcesses(accepts);
+  const doomed = new Set(all.filter((candidate) => candidate.marked).map((candidate) => candidate.pid));
+  for (let grown = true; grown; ) {
+    grown = false;
+    for (const { pid, parent } of all) {
+      if (!doomed.has(pid) && doomed.has(parent)) {
+        doomed.add(pid);
+        grown = true;
+      }
+    }
+  }
+  doomed.delete(process.pid);
+  return all.filter((candidate) => doomed.has(candidate.pid));
+}
+
+async function linuxProcesses(accepts: (marker: string) => boolean): Promise<Process[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const read = await Promise.all(pids.map((pid) => linuxProcess(Number(pid), accepts)));
+  return read.flatMap((candidate) => candidate ?? []);
+}
+
+async function linuxProcess(pid: number, accepts: (marker: string) => boolean): Promise<Process | undefined> {
+  try {
+    const stat = await readFile(`/proc/${pid}/stat`, "utf8");
+    // The name in parentheses may itself hold spaces and parentheses.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    if (fields[0] === "Z") return undefined;
+    const environ = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
+    return {
+      pid,
+      parent: Number(fields[1]),
+      started: fields[19] ?? "",
+      marked: isMarked(environ.split("\0"), accepts),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** macOS: `ps -E` shows the environment of the user's own processes. */
+async function otherProcesses(accepts: (marker: string) => boolean): Promise<Process[]> {
+  const { stdout } = await promisify(execFile)("ps", ["-Eww", "-axo", "pid=,ppid=,lstart=,command="], {
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  return stdout.split("\n").flatMap((line) => {
+    const match = /^\s*(\d+)\s+(\d+)\s+(\w+\s+\w+\s+\d+\s+[\d:]+\s+\d+)\s+(.*)$/.exec(line);
+    if (match === null) return [];
+    const [, pid, parent, started, rest] = match as unknown as [string, string, string, string, string];
+    return [{ pid: Number(pid), parent: Number(parent), started, marked: isMarked(rest.split(" "), accepts) }];
+  });
+}
+
+function isMarked(variables: string[], accepts: (marker: string) => boolean): boolean {
+  const variable = variables.find((candidate) => candidate.startsWith(`${MARKER}=`));
+  return variable !== undefined && accepts(variable.slice(MARKER.length + 1));
+}

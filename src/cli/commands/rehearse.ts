@@ -1,0 +1,112 @@
+import { relative, resolve } from "node:path";
+import { bad, good, type Result } from "../../engine/failure.js";
+import { isInside, planFiles } from "../../engine/plan-files.js";
+import { startRun } from "../../engine/start.js";
+import { openRepository } from "../../git/start.js";
+import { parsePlan } from "../../plan/parse.js";
+import { startStandIn } from "../../rehearsal/server.js";
+import { EXAMPLE_PLAN, rehearsalEnv, type Stage, sameFolder, stageClone, stageExample } from "../../rehearsal/stage.js";
+import { worker } from "../../rehearsal/worker.js";
+import { RunReport } from "../../view/report.js";
+import { agentFor } from "../agent.js";
+import { conduct } from "../conduct.js";
+import { eventPrinter, printFailure } from "../print.js";
+import { type ConfigFlags, readSettings } from "../settings.js";
+
+export interface RehearseFlags extends ConfigFlags {
+  json?: boolean;
+  example?: boolean;
+  enforceGates?: boolean;
+  charsPerTask?: string;
+}
+
+/** A model with a window of 200,000 tokens, as most have. */
+const MODEL = "claude-sonnet-4-5";
+const WINDOW = 200_000;
+
+export async function rehearseCommand(plan: string | undefined, flags: RehearseFlags): Promise<number> {
+  const json = flags.json === true;
+  const example = flags.example === true;
+  if (plan === undefined && !example) {
+    return printFailure(
+      {
+        type: "usage",
+        what: "No plan was named.",
+        fix: "segno rehearse PLAN.md, or segno rehearse --example to see one.",
+      },
+      json,
+    );
+  }
+  const charsPerTask = Number(flags.charsPerTask ?? (example ? 12_000 : 4_000));
+  if (!Number.isInteger(charsPerTask) || charsPerTask < 0 || charsPerTask > 1_000_000) {
+    return printFailure(
+      {
+        type: "usage",
+        what: `--chars-per-task is ${flags.charsPerTask}.`,
+        fix: "Give a whole number from 0 to 1000000.",
+      },
+      json,
+    );
+  }
+  const cwd = process.cwd();
+  const set = await stageFor(cwd, plan);
+  if (!set.ok) return printFailure(set.failure, json);
+  const { stage, place } = set.value;
+  const extra = { model: MODEL, permission_mode: "bypassPermissions", ...(example ? { context_limit: 40_000 } : {}) };
+  const settings = await readSettings(example ? stage.repository : cwd, flags, extra);
+  if (!settings.ok) return printFailure(settings.failure, json);
+  const done = new Map<string, number>();
+  const standIn = await startStandIn({
+    window: WINDOW,
+    behaviour: worker({
+      charsPerTask,
+      onTask: ({ phase, task }) => done.set(`${phase}/${task}`, (done.get(`${phase}/${task}`) ?? 0) + 1),
+    }),
+  });
+  try {
+    const report = new RunReport();
+    const print = eventPrinter(json);
+    const env = rehearsalEnv(stage, standIn.url);
+    const started = await startRun({
+      plan: example ? EXAMPLE_PLAN : (plan as string),
+      cwd: place,
+      config: settings.value,
+      mode: "rehearsal",
+      gates: example || flags.enforceGates === true ? "block" : "report",
+      allowDirty: false,
+      agent: agentFor("bundled"),
+      agentEnv: env,
+      gateEnv: { ...env, HOME: process.env.HOME ?? stage.home },
+      onEvent: (event) => {
+        report.take(event);
+        print(event);
+      },
+    });
+    if (!started.ok) return printFailure(started.failure, json);
+    const code = await conduct(started.value, report, json);
+    const twice = [...done.values()].filter((times) => times > 1).length;
+    if (!json)
+      console.log(
+        `rehearsed   ${done.size} tasks done by the stand-in model, ${twice} of them more than once; no key, no cost`,
+      );
+    return code;
+  } finally {
+    await standIn.close();
+  }
+}
+
+async function stageFor(cwd: string, plan: string | undefined): Promise<Result<{ stage: Stage; place: string }>> {
+  if (plan === undefined) {
+    const stage = await stageExample();
+    return good({ stage, place: stage.repository });
+  }
+  const opened = await openRepository(cwd);
+  if (!opened.ok) return bad({ type: "repository", problem: opened.problem, detail: opened.detail });
+  const { top } = opened.git;
+  const path = resolve(cwd, plan);
+  if (!isInside(top, path)) return bad({ type: "plan-outside", file: plan, top });
+  const parsed = parsePlan(relative(top, path), planFiles(top).read);
+  if (!parsed.ok) return bad({ type: "plan", diagnostics: parsed.diagnostics });
+  const stage = await stageClone(top, parsed.plan.files);
+  return good({ stage, place: sameFolder(stage, top, cwd) });
+}

@@ -1,0 +1,35 @@
+import { listRuns, runFolder } from "../../engine/runs.js";
+import { Git } from "../../git/git.js";
+import { journalPath, readJournal } from "../../store/file.js";
+import { RunReport } from "../../view/report.js";
+import { summaryTable } from "../../view/summary.js";
+import { EXIT } from "../exit.js";
+import { printFailure } from "../print.js";
+
+export async function statusCommand(run: string | undefined, flags: { json?: boolean }): Promise<number> {
+  const json = flags.json === true;
+  const top = await new Git(process.cwd()).attempt(["rev-parse", "--show-toplevel"]);
+  if (!top.ok) return printFailure({ type: "repository", problem: "not-a-repository", detail: process.cwd() }, json);
+  const runs = listRuns(top.stdout.trim());
+  const id = run ?? runs[0];
+  if (id === undefined || !runs.includes(id)) return printFailure({ type: "no-run", run }, json);
+  const folder = runFolder(top.stdout.trim(), id);
+  const read = readJournal(folder);
+  if (!read.ok)
+    return printFailure(
+      { type: "journal", file: journalPath(folder), line: read.line, why: read.why, readable: read.events.length },
+      json,
+    );
+  const report = new RunReport();
+  for (const event of read.events) report.take(event);
+  const { figures } = report;
+  if (json) {
+    const { title: _, warnings: __, ...rest } = figures;
+    console.log(JSON.stringify(rest));
+  } else {
+    console.log(
+      `${figures.title} (${figures.plan}): ${figures.status}, run ${figures.run}\n\n${summaryTable(figures)}`,
+    );
+  }
+  return EXIT.done;
+}

@@ -1,0 +1,47 @@
+/** Drives a started run to its end, shows it, and ends with its exit code. */
+import { drive } from "../engine/drive.js";
+import type { World } from "../engine/world.js";
+import type { RunState } from "../run/state.js";
+import { journalPath } from "../store/file.js";
+import type { RunReport } from "../view/report.js";
+import { summaryTable } from "../view/summary.js";
+import { EXIT } from "./exit.js";
+
+export async function conduct(world: World, report: RunReport, json: boolean): Promise<number> {
+  await drive(world);
+  world.run.journal.close();
+  if (!json) printEnd(world, report);
+  return exitCode(world.run.state);
+}
+
+function exitCode({ status, phases }: RunState): number {
+  switch (status) {
+    case "completed":
+      return EXIT.done;
+    case "stopped":
+    case "running":
+      return EXIT.stopped;
+    case "failed": {
+      const failures = [...phases.values()].flatMap((phase) =>
+        phase.step === "failed" ? [phase.failure.category] : [],
+      );
+      return failures.length > 0 && failures.every((category) => category === "human_needed")
+        ? EXIT.human
+        : EXIT.failed;
+    }
+    default:
+      return status satisfies never;
+  }
+}
+
+function printEnd({ run }: World, report: RunReport): void {
+  const { figures } = report;
+  console.log(`\n${summaryTable(figures)}\n`);
+  for (const phase of figures.phases) {
+    if (phase.failure === undefined) continue;
+    console.log(`Phase ${phase.id} failed (${phase.failure.category}): ${phase.failure.message}`);
+    console.log(`Recommended: ${phase.failure.recommendation}\n`);
+  }
+  console.log(`repository  ${run.state.top}`);
+  console.log(`journal     ${journalPath(run.folder)}`);
+}

@@ -1,0 +1,2 @@
+/** Exit codes, in one place. */
+export const EXIT = { done: 0, failed: 1, usage: 2, stopped: 3, human: 4, interrupted: 130 } as const;

@@ -1,0 +1,31 @@
+/** What commands print, and how they end. */
+import type { Failure } from "../engine/failure.js";
+import type { RunEvent } from "../run/event.js";
+import { lineOf } from "../view/lines.js";
+import { EXIT } from "./exit.js";
+import { wordsOf } from "./words.js";
+
+export function printFailure(failure: Failure, json: boolean): number {
+  const words = wordsOf(failure);
+  if (json)
+    console.log(JSON.stringify({ type: "error", failure, message: words.what, why: words.why, next: words.next }));
+  else console.error(`\nsegno: ${words.what}\n\n${words.why}\n\n${words.next}\n`);
+  return EXIT.usage;
+}
+
+/** One line a person can follow, or one JSON object a machine can. */
+export function eventPrinter(json: boolean): (event: RunEvent) => void {
+  if (json) return (event) => console.log(JSON.stringify(event));
+  const seen = { percent: -1 };
+  return (event) => {
+    // The gauge is worth a line when it moved.
+    if (event.type === "call-made") {
+      if (event.subagent || Math.abs(event.reading.percent - seen.percent) < 5) return;
+      seen.percent = event.reading.percent;
+    }
+    const line = lineOf(event);
+    if (line === undefined) return;
+    const time = event.at.slice(11, 19);
+    console.log(`${time}  ${(line.phase ?? "").padEnd(4)} ${line.symbol} ${line.text}`);
+  };
+}

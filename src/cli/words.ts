@@ -1,0 +1,119 @@
+/** A failure → what happened, why it matters, what to do next. */
+import type { Failure } from "../engine/failure.js";
+import type { Diagnostic } from "../plan/model.js";
+
+export interface Words {
+  what: string;
+  why: string;
+  next: string;
+}
+
+export function wordsOf(failure: Failure): Words {
+  switch (failure.type) {
+    case "usage":
+      return { what: failure.what, why: "Nothing was started.", next: failure.fix };
+    case "plan": {
+      const errors = failure.diagnostics.filter((diagnostic) => diagnostic.severity === "error");
+      return {
+        what: `The plan cannot be run: ${errors.length === 1 ? "one error" : `${errors.length} errors`}.\n\n${errors.map(diagnosticText).join("\n\n")}`,
+        why: "Nothing was started and nothing was changed.",
+        next: "Correct the plan and run again.",
+      };
+    }
+    case "plan-outside":
+      return {
+        what: `The plan ${failure.file} is not inside the repository ${failure.top}.`,
+        why: "Segno works in the repository it is started in, and marks progress in the plan there.",
+        next: "Copy the plan into the repository, or change to the repository it belongs to.",
+      };
+    case "config":
+      return {
+        what: `The configuration has ${failure.problems.length === 1 ? "an error" : "errors"}:\n\n${failure.problems.map((problem) => `  ${problem.line > 0 ? `${problem.file}:${problem.line}:${problem.column}` : problem.file}: ${problem.message}\n    ${problem.fix}`).join("\n")}`,
+        why: "A run with settings other than the ones you meant could cost you hours.",
+        next: "Correct it and run again.",
+      };
+    case "repository":
+      return repositoryWords(failure);
+    case "dirty":
+      return {
+        what: `The working tree has ${failure.files.length} changed ${failure.files.length === 1 ? "file" : "files"}: ${failure.files.slice(0, 5).join(", ")}${failure.files.length > 5 ? ", …" : ""}`,
+        why: "Segno commits what a phase changes, and could not always tell it from your own changes in the same file.",
+        next: "Commit or stash them, or start with --allow-dirty: files that are changed now stay out of Segno's commits.",
+      };
+    case "no-permission-mode":
+      return {
+        what: "No permission_mode is chosen.",
+        why: "Nobody is there to answer the agent's permission prompts, so it must be decided before what it may do by itself.",
+        next: "Pass --permission-mode, or write it to .segno/config.yaml:\n  bypassPermissions  everything, best in a container or on a machine of its own\n  acceptEdits        edits in the repository; shell commands only where your settings allow them\n  dontAsk            only what your agent's settings allow\n  auto               the agent's own classifier decides",
+      };
+    case "no-agent":
+      return {
+        what: `The agent cannot be started: ${failure.detail}`,
+        why: "Segno drives Claude Code and does not work without it.",
+        next: "Install it (npm install -g @anthropic-ai/claude-code), or reinstall Segno with its optional dependencies.",
+      };
+    case "no-run":
+      return {
+        what:
+          failure.run === undefined
+            ? "There is no run in this repository."
+            : `There is no run ${failure.run} in this repository.`,
+        why: "Runs are kept under .segno/runs at the repository's top level.",
+        next: "Start one with `segno run PLAN.md`.",
+      };
+    case "journal":
+      return {
+        what: `The journal ${failure.file} is damaged at line ${failure.line}: ${failure.why}.`,
+        why: "What happened after that line cannot be trusted, so Segno does not go on from it.",
+        next: `The ${failure.readable} events before it are sound. What was committed is in git. Start a new run with --fresh, or restore the file from a backup.`,
+      };
+    case "windows":
+      return {
+        what: "Segno does not run natively on Windows.",
+        why: "It needs process groups, signals and file locks as Linux and macOS have them.",
+        next: "Run it inside WSL: https://learn.microsoft.com/windows/wsl",
+      };
+    default:
+      return failure satisfies never;
+  }
+}
+
+function repositoryWords({ problem, detail }: Extract<Failure, { type: "repository" }>): Words {
+  switch (problem) {
+    case "not-a-repository":
+      return {
+        what: `${detail} is not in a git repository.`,
+        why: "Segno commits every phase, so that no work is lost.",
+        next: "Run it inside a repository, or make one: git init && git add . && git commit -m start",
+      };
+    case "bare":
+      return {
+        what: `${detail} is a bare repository, without a working tree.`,
+        why: "Agents work on files.",
+        next: "Clone it, and run Segno in the clone.",
+      };
+    case "no-commit":
+      return {
+        what: `${detail} has no commit yet.`,
+        why: "Segno needs a commit to tell its own changes from yours.",
+        next: "Make a first one: git add . && git commit -m start",
+      };
+    case "detached":
+      return {
+        what: `No branch is checked out (HEAD is at ${detail.slice(0, 9)}).`,
+        why: "Commits that are on no branch are easily lost.",
+        next: "Check out a branch: git switch -c my-branch",
+      };
+    case "unfinished":
+      return {
+        what: `A ${detail} is in progress in this repository.`,
+        why: "Commits in the middle of it would end up inside it.",
+        next: `Finish or abort it first (git status tells how), then run again.`,
+      };
+    default:
+      return problem satisfies never;
+  }
+}
+
+export const diagnosticText = ({ file, line, message, fix }: Diagnostic): string =>
+  `  ${file}:${line}: ${message}\n    ${fix.replaceAll("\n", "\n    ")}`;

@@ -1,0 +1,44 @@
+/** Every key of `.segno/config.yaml`: type, range, default and meaning in one place. */
+import { z } from "zod";
+
+export const PERMISSION_MODES = ["bypassPermissions", "acceptEdits", "dontAsk", "auto"] as const;
+
+export const configSchema = z.strictObject({
+  agent: z.enum(["claude"]).default("claude").describe("The coding agent that does the work."),
+  model: z.string().min(1).optional().describe("The model the agent uses; the agent's own default if not set."),
+  permission_mode: z
+    .enum(PERMISSION_MODES)
+    .optional()
+    .describe(
+      "What the agent may do without asking. Nobody is there to answer, so a run needs a choice: `bypassPermissions` allows everything, `acceptEdits` allows edits and refuses the rest, `dontAsk` allows only what your agent's settings allow, `auto` lets a classifier decide.",
+    ),
+  context_limit: z
+    .int()
+    .min(1_000)
+    .max(10_000_000)
+    .optional()
+    .describe("Caps the context window, in tokens; the smaller of this and the agent's window counts."),
+  context_threshold: z
+    .number()
+    .min(1)
+    .max(100)
+    .default(80)
+    .describe("Percent of the window at which a session is handed over; 100 switches handovers off."),
+  max_restarts: z
+    .int()
+    .min(0)
+    .max(1_000)
+    .default(3)
+    .describe("Handovers in a row without a newly finished task before a phase fails; 0 switches handovers off."),
+  max_sessions_per_phase: z.int().min(1).max(10_000).default(50).describe("The most sessions one phase may use."),
+  max_remediations: z
+    .int()
+    .min(0)
+    .max(100)
+    .default(3)
+    .describe("Sessions that may try to repair failing gates before a phase fails."),
+  gate_timeout_minutes: z.number().min(0.01).max(1_440).default(15).describe("How long one gate may run."),
+});
+
+export type Config = z.infer<typeof configSchema>;
+export const DEFAULT_CONFIG: Config = configSchema.parse({});

@@ -1,0 +1,40 @@
+/**
+ * The loop: decide, write down what is intended, perform, fold what came of it, decide again. Whoever performs only
+ * appends facts; whatever follows from them is decided here.
+ */
+import { decide } from "../run/decide.js";
+import type { RunStatus } from "../run/state.js";
+import { OBSERVATIONS } from "./live-run.js";
+import { perform } from "./perform.js";
+import type { World } from "./world.js";
+
+export async function drive(world: World): Promise<RunStatus> {
+  const { run } = world;
+  let wake = () => {};
+  let failure: unknown;
+  run.onEvent((event) => {
+    if (!OBSERVATIONS.has(event.type)) wake();
+  });
+  while (run.state.status === "running" && failure === undefined) {
+    const changed = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    for (const decision of decide(run.state)) {
+      if (decision.type === "conclude") {
+        run.append(decision.fact);
+        continue;
+      }
+      run.append({ type: "command-issued", command: decision.command });
+      perform(world, decision.command).catch((error: unknown) => {
+        failure = error;
+        wake();
+      });
+    }
+    await changed;
+  }
+  if (failure !== undefined) {
+    for (const session of world.sessions.values()) await session.agent.close();
+    throw failure;
+  }
+  return run.state.status;
+}

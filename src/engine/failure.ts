@@ -1,0 +1,29 @@
+/** Why a run cannot start or go on: values, turned into words and an exit code in one place (`cli/words.ts`). */
+import type { RepositoryProblem } from "../git/start.js";
+import type { Diagnostic } from "../plan/model.js";
+
+export interface ConfigProblem {
+  file: string;
+  line: number;
+  column: number;
+  message: string;
+  fix: string;
+}
+
+export type Failure =
+  | { type: "usage"; what: string; fix: string }
+  | { type: "plan"; diagnostics: Diagnostic[] }
+  | { type: "plan-outside"; file: string; top: string }
+  | { type: "config"; problems: ConfigProblem[] }
+  | { type: "repository"; problem: RepositoryProblem; detail: string }
+  | { type: "dirty"; files: string[] }
+  | { type: "no-permission-mode" }
+  | { type: "no-agent"; detail: string }
+  | { type: "no-run"; run: string | undefined }
+  | { type: "journal"; file: string; line: number; why: string; readable: number }
+  | { type: "windows" };
+
+export type Result<T> = { ok: true; value: T } | { ok: false; failure: Failure };
+
+export const good = <T>(value: T): Result<T> => ({ ok: true, value });
+export const bad = (failure: Failure): { ok: false; failure: Failure } => ({ ok: false, failure });

@@ -1,0 +1,77 @@
+/**
+ * A run in this process: its journal, and what is folded from it.
+ *
+ * Invariants
+ * 1. Nothing is folded that is not in the journal.
+ * 2. Facts that precede a side effect are durable before the side effect begins.
+ */
+import { emptyLedger, type Ledger, recordFact } from "../handover/ledger.js";
+import type { BlobRef, Fact, FactType, RunEvent } from "../run/event.js";
+import { evolve } from "../run/evolve.js";
+import type { RunState } from "../run/state.js";
+import type { Journal } from "../store/journal.js";
+
+/** What is seen, as opposed to what is decided: reaches the disk in groups. */
+export const OBSERVATIONS: ReadonlySet<FactType> = new Set([
+  "call-made",
+  "tool-finished",
+  "session-ready",
+  "compaction-blocked",
+]);
+
+export class LiveRun {
+  readonly journal: Journal;
+  readonly folder: string;
+  readonly #listeners: ((event: RunEvent) => void)[] = [];
+  readonly #ledgers = new Map<string, Ledger>();
+  #state: RunState | undefined;
+  #seq = 0;
+
+  constructor(journal: Journal, folder: string, past: readonly RunEvent[]) {
+    this.journal = journal;
+    this.folder = folder;
+    for (const event of past) this.#fold(event);
+  }
+
+  get state(): RunState {
+    if (this.#state === undefined) throw new Error("the run has not started");
+    return this.#state;
+  }
+
+  ledger(phase: string): Ledger {
+    let ledger = this.#ledgers.get(phase);
+    if (ledger === undefined) {
+      ledger = emptyLedger();
+      this.#ledgers.set(phase, ledger);
+    }
+    return ledger;
+  }
+
+  onEvent(listener: (event: RunEvent) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  append(...facts: Fact[]): void {
+    const durable = facts.some((fact) => !OBSERVATIONS.has(fact.type));
+    const appended = this.journal.append(this.#seq, facts, { durable });
+    if (!appended.ok) throw new Error("another process wrote to this run's journal");
+    for (const event of appended.events) {
+      this.#fold(event);
+      for (const listener of this.#listeners) listener(event);
+    }
+  }
+
+  putBlob(content: string): BlobRef {
+    return this.journal.putBlob(content);
+  }
+
+  getBlob(ref: BlobRef): string | undefined {
+    return this.journal.getBlob(ref);
+  }
+
+  #fold(event: RunEvent): void {
+    this.#state = evolve(this.#state, event);
+    this.#seq = event.seq;
+    if ("phase" in event && event.phase !== undefined) recordFact(this.ledger(event.phase), event);
+  }
+}

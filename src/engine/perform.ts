@@ -1,0 +1,22 @@
+/** One performer per command; the mapped type proves that none is missing. */
+import type { Command } from "../run/command.js";
+import { commit } from "./perform/commit.js";
+import { continueSession } from "./perform/continue-session.js";
+import { endSession } from "./perform/end-session.js";
+import { runGate } from "./perform/run-gate.js";
+import { startPhase } from "./perform/start-phase.js";
+import { startSession } from "./perform/start-session.js";
+import type { CommandType, Performer } from "./performer.js";
+import type { World } from "./world.js";
+
+const PERFORMERS: { [T in CommandType]: Performer<T> } = {
+  "start-phase": startPhase,
+  "start-session": startSession,
+  "continue-session": continueSession,
+  "end-session": endSession,
+  "run-gate": runGate,
+  commit,
+};
+
+export const perform = (world: World, command: Command): Promise<void> =>
+  (PERFORMERS[command.type] as Performer<CommandType>)(world, command);

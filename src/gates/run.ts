@@ -1,0 +1,88 @@
+/** Runs a gate the user wrote and judges it by its exit status. */
+import { spawn } from "node:child_process";
+import { MARKER, sweep } from "../agents/processes.js";
+
+export interface GateRequest {
+  command: string;
+  cwd: string;
+  env: Record<string, string>;
+  /** Marks its processes, so that none is left behind. */
+  marker: string;
+  timeoutMs: number;
+}
+
+export interface GateVerdict {
+  passed: boolean;
+  exit: number | null;
+  ms: number;
+  /** Why it counts as it does, in a few words. */
+  why: string;
+  output: string;
+}
+
+const KEPT = 30_000;
+
+export async function runGate(request: GateRequest): Promise<GateVerdict> {
+  const began = performance.now();
+  const output = new BoundedOutput(KEPT);
+  const env = { ...request.env, [MARKER]: request.marker };
+  const { exit, timedOut } = await new Promise<{ exit: number | null; timedOut: boolean }>((resolve) => {
+    const child = spawn("/bin/sh", ["-c", request.command], {
+      cwd: request.cwd,
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: true,
+    });
+    let timedOut = false;
+    const timer = setTimeout(() => {
+      timedOut = true;
+      void sweep((marker) => marker === request.marker);
+    }, request.timeoutMs);
+    child.stdout.on("data", (data: Buffer) => output.add(data));
+    child.stderr.on("data", (data: Buffer) => output.add(data));
+    child.on("error", (error) => output.add(Buffer.from(error.message)));
+    // `exit`, not `close`: a server the gate left in the background would hold the pipes open for ever.
+    child.on("exit", (code) => {
+      clearTimeout(timer);
+      setTimeout(() => resolve({ exit: code, timedOut }), 20);
+    });
+    child.on("error", () => {
+      clearTimeout(timer);
+      resolve({ exit: null, timedOut });
+    });
+  });
+  await sweep((marker) => marker === request.marker);
+  const ms = Math.round(performance.now() - began);
+  const passed = exit === 0 && !timedOut;
+  const why = timedOut
+    ? `took longer than ${request.timeoutMs / 60_000} minutes`
+    : exit === null
+      ? "was ended by a signal"
+      : `exit ${exit}`;
+  return { passed, exit, ms, why, output: output.text() };
+}
+
+/** The first and the last part of an output of any length. */
+class BoundedOutput {
+  readonly #half: number;
+  #head = "";
+  #tail = "";
+  #total = 0;
+
+  constructor(limit: number) {
+    this.#half = limit / 2;
+  }
+
+  add(data: Buffer): void {
+    const text = data.toString("utf8");
+    this.#total += text.length;
+    const room = this.#half - this.#head.length;
+    this.#head += text.slice(0, Math.max(0, room));
+    this.#tail = (this.#tail + text.slice(Math.max(0, room))).slice(-this.#half);
+  }
+
+  text(): string {
+    const left = this.#total - this.#head.length - this.#tail.length;
+    return left > 0 ? `${this.#head}\n… ${left} characters left out …\n${this.#tail}` : this.#head + this.#tail;
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * A commit of exactly what a phase changed, built in a private index.
+ *
+ * Invariants
+ * 1. The commit is HEAD plus the phase's changes since its baseline: never what was dirty before, never a plan file but
+ *    for Segno's own marks, never `.segno/`.
+ * 2. The user's index is not used to build it. Afterwards its entries for exactly the committed paths move to the new
+ *    commit, except where the user had staged something: else their next commit would revert the phase.
+ * 3. A commit carries the id of its command as a trailer, so that a repeat after a crash is recognised.
+ */
+import type { Git } from "./git.js";
+import { snapshotTree, type TreeChange, treeChanges, withPrivateIndex } from "./trees.js";
+
+export interface CommitRequest {
+  message: string;
+  trailers: readonly (readonly [string, string])[];
+  /** The tree when the phase began. */
+  baseline: string;
+  /** Where HEAD was when the phase began: a move to anything that does not descend from it is not ours. */
+  head: string;
+  /** Paths the user had staged when the phase began. */
+  staged: readonly string[];
+  /** Files of the plan: only the given contents are committed, if any. */
+  plan: { files: readonly string[]; marked: ReadonlyMap<string, string> };
+}
+
+export type CommitOutcome =
+  | { type: "made"; sha: string; files: number; leftOut: string[] }
+  | { type: "nothing" }
+  | { type: "failed"; why: string };
+
+export const COMMAND_TRAILER = "Segno-Command";
+
+/** The commit this command already made, if Segno ended before it could say so. */
+export async function findCommit(git: Git, run: string, command: string, since: string): Promise<string | undefined> {
+  const format =
+    "%H%x00%(trailers:key=Segno-Run,valueonly,separator=%x2C)%x00%(trailers:key=Segno-Command,valueonly,separator=%x2C)";
+  const log = await git.raw(["log", `--format=${format}`, `${since}..HEAD`]);
+  const row = log.split("\n").find((line) => {
+    const [, ofRun, ofCommand] = line.split("\0");
+    return ofRun === run && ofCommand === command;
+  });
+  return row?.split("\0")[0];
+}
+
+export async function commitChanges(git: Git, request: CommitRequest): Promise<CommitOutcome> {
+  const head = await git.line(["rev-parse", "HEAD"]);
+  const descends = await git.attempt(["merge-base", "--is-ancestor", request.head, head]);
+  if (!descends.ok) {
+    return {
+      type: "failed",
+      why: `HEAD was moved from ${request.head.slice(0, 9)} to ${head.slice(0, 9)}, which does not contain it. Nothing was committed and nothing was lost: look at it with git log and git reflog.`,
+    };
+  }
+  const { taken, leftOut } = await selectChanges(git, request);
+  return withPrivateIndex(git, async (index) => {
+    await git.raw(["read-tree", head], { index });
+    const entries = taken.map((change) => entryLine(change));
+    for (const [path, content] of request.plan.marked) {
+      const blob = await git.line(["hash-object", "-w", "--stdin", "--path", path], { input: content });
+      const mode = (await git.line(["ls-tree", "--format=%(objectmode)", head, "--", path])) || "100644";
+      entries.push(`${mode} ${blob}\t${path}\0`);
+    }
+    if (entries.length > 0) await git.raw(["update-index", "-z", "--index-info"], { index, input: entries.join("") });
+    const paths = await git.nulSeparated(["diff", "--cached", "--name-only", "-z", "--no-renames", head], { index });
+    if (paths.length === 0) return { type: "nothing" };
+    const made = await git.attempt(["commit", "--quiet", "--file=-"], { index, input: messageText(request) });
+    if (!made.ok) return { type: "failed", why: `git commit failed: ${made.stderr.trim()}` };
+    await repairIndex(git, paths, request.staged);
+    return { type: "made", sha: await git.line(["rev-parse", "HEAD"]), files: paths.length, leftOut };
+  });
+}
+
+/** What the phase changed, less what is not its own to commit. */
+async function selectChanges(git: Git, request: CommitRequest): Promise<{ taken: TreeChange[]; leftOut: string[] }> {
+  const now = await snapshotTree(git);
+  const changes = await treeChanges(git, request.baseline, now);
+  const plan = new Set(request.plan.files);
+  const dirtyBefore = new Set((await treeChanges(git, request.head, request.baseline)).map((change) => change.path));
+  const taken: TreeChange[] = [];
+  const leftOut: string[] = [];
+  for (const change of changes) {
+    if (change.path.startsWith(".segno/") || plan.has(change.path)) continue;
+    if (dirtyBefore.has(change.path)) leftOut.push(change.path);
+    else taken.push(change);
+  }
+  return { taken, leftOut };
+}
+
+const entryLine = ({ kind, mode, blob, path }: TreeChange): string =>
+  kind === "D" ? `0 ${"0".repeat(40)}\t${path}\0` : `${mode} ${blob}\t${path}\0`;
+
+const messageText = ({ message, trailers }: CommitRequest): string =>
+  `${message}\n\n${trailers.map(([name, value]) => `${name}: ${value}`).join("\n")}\n`;
+
+/** Without this the user's index still holds the old versions, and their next commit would revert ours. */
+async function repairIndex(git: Git, committed: readonly string[], staged: readonly string[]): Promise<void> {
+  const theirs = new Set(staged);
+  const paths = committed.filter((path) => !theirs.has(path));
+  if (paths.length === 0) return;
+  const input = paths.map((path) => `${path}\0`).join("");
+  await git.raw(["reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"], { input });
+}

@@ -1,0 +1,63 @@
+/** Runs git. Arguments are never joined to a shell string, and paths are never taken for patterns. */
+import { execa } from "execa";
+
+export class GitError extends Error {
+  readonly args: readonly string[];
+  readonly stderr: string;
+  constructor(args: readonly string[], stderr: string) {
+    super(`git ${args[0]} failed: ${stderr.trim() || "no message"}`);
+    this.args = args;
+    this.stderr = stderr;
+  }
+}
+
+export interface GitOptions {
+  /** A private index instead of the user's. */
+  index?: string;
+  input?: string;
+}
+
+export class Git {
+  readonly top: string;
+  constructor(top: string) {
+    this.top = top;
+  }
+
+  /** Standard output, exactly; a failure throws. */
+  async raw(args: readonly string[], options: GitOptions = {}): Promise<string> {
+    const { ok, stdout, stderr } = await this.attempt(args, options);
+    if (!ok) throw new GitError(args, stderr);
+    return stdout;
+  }
+
+  /** Standard output without the newline at its end. */
+  async line(args: readonly string[], options: GitOptions = {}): Promise<string> {
+    return (await this.raw(args, options)).replace(/\n$/, "");
+  }
+
+  /** Where failing is an answer. */
+  async attempt(
+    args: readonly string[],
+    options: GitOptions = {},
+  ): Promise<{ ok: boolean; stdout: string; stderr: string }> {
+    const result = await execa("git", args, {
+      cwd: this.top,
+      reject: false,
+      stripFinalNewline: false,
+      maxBuffer: 512 * 1024 * 1024,
+      ...(options.input === undefined ? { stdin: "ignore" } : { input: options.input }),
+      env: {
+        GIT_LITERAL_PATHSPECS: "1",
+        GIT_TERMINAL_PROMPT: "0",
+        GIT_EDITOR: "true",
+        GIT_OPTIONAL_LOCKS: "0",
+        ...(options.index === undefined ? {} : { GIT_INDEX_FILE: options.index }),
+      },
+    });
+    return { ok: result.exitCode === 0, stdout: result.stdout, stderr: result.stderr };
+  }
+
+  async nulSeparated(args: readonly string[], options: GitOptions = {}): Promise<string[]> {
+    return (await this.raw(args, options)).split("\0").filter((path) => path !== "");
+  }
+}

@@ -1,0 +1,67 @@
+/** What must be known of the repository before a run or a phase begins. */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { Git } from "./git.js";
+import { snapshotTree, treeChanges } from "./trees.js";
+
+export type RepositoryProblem = "not-a-repository" | "bare" | "no-commit" | "detached" | "unfinished";
+
+export type Opened =
+  | { ok: true; git: Git; branch: string; head: string; untracked: string[]; changed: string[] }
+  | { ok: false; problem: RepositoryProblem; detail: string };
+
+const UNFINISHED = ["MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG"];
+
+export async function openRepository(folder: string): Promise<Opened> {
+  const here = new Git(folder);
+  const inside = await here.attempt(["rev-parse", "--is-bare-repository", "--is-inside-work-tree"]);
+  if (!inside.ok) return { ok: false, problem: "not-a-repository", detail: folder };
+  if (inside.stdout.startsWith("true") || !inside.stdout.includes("\ntrue"))
+    return { ok: false, problem: "bare", detail: folder };
+  const git = new Git(await here.line(["rev-parse", "--show-toplevel"]));
+  const head = await git.attempt(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
+  if (!head.ok) return { ok: false, problem: "no-commit", detail: git.top };
+  const unfinished = await unfinishedOperation(git);
+  if (unfinished !== undefined) return { ok: false, problem: "unfinished", detail: unfinished };
+  const branch = await git.attempt(["symbolic-ref", "--short", "--quiet", "HEAD"]);
+  if (!branch.ok) return { ok: false, problem: "detached", detail: head.stdout.trim() };
+  const status = await git.nulSeparated(["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal"]);
+  const untracked = status.filter((line) => line.startsWith("??")).map((line) => line.slice(3));
+  const changed = status.filter((line) => !line.startsWith("??")).map((line) => line.slice(3));
+  return { ok: true, git, branch: branch.stdout.trim(), head: head.stdout.trim(), untracked, changed };
+}
+
+async function unfinishedOperation(git: Git): Promise<string | undefined> {
+  const paths = (await git.raw(["rev-parse", ...UNFINISHED.flatMap((name) => ["--git-path", name])])).split("\n");
+  const found = UNFINISHED.find((_, index) => existsSync(resolve(git.top, paths[index] ?? "")));
+  return found
+    ?.toLowerCase()
+    .replace(/_head|_log/, "")
+    .replace(/-(merge|apply)$/, "");
+}
+
+export interface PhaseBaseline {
+  head: string;
+  tree: string;
+  /** Paths the user has staged: theirs to commit. */
+  staged: string[];
+}
+
+/** Remembers the tree as it is now under `refs/segno/`, so that no clean-up can take it away. */
+export async function takeBaseline(git: Git, run: string, name: string): Promise<PhaseBaseline> {
+  const head = await git.line(["rev-parse", "HEAD"]);
+  const tree = await snapshotTree(git);
+  const staged = await git.nulSeparated(["diff", "--cached", "--name-only", "-z", "--no-renames", "HEAD"]);
+  await git.raw(["update-ref", `refs/segno/${run}/${name}`, tree]);
+  return { head, tree, staged };
+}
+
+/** Files that changed since a baseline, for the ledger. */
+export async function changedSince(
+  git: Git,
+  baseline: string,
+): Promise<{ path: string; kind: "A" | "M" | "D" | "T" }[]> {
+  const now = await snapshotTree(git);
+  const changes = await treeChanges(git, baseline, now);
+  return changes.filter((change) => !change.path.startsWith(".segno/")).map(({ path, kind }) => ({ path, kind }));
+}

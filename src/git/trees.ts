@@ -1,0 +1,53 @@
+/**
+ * The working tree as a git tree, through a private index: what the user staged stays as it is, `.gitignore` is
+ * respected, and nothing is written but objects.
+ */
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { Git } from "./git.js";
+
+/** A private index that starts as a copy of the user's, for its stat cache: unchanged files need not be read again. */
+export async function withPrivateIndex<T>(git: Git, use: (index: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), "segno-index-"));
+  const index = join(folder, "index");
+  try {
+    const own = resolve(git.top, await git.line(["rev-parse", "--git-path", "index"]));
+    if (existsSync(own)) copyFileSync(own, index);
+    return await use(index);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Everything that is there now, but for what is ignored and Segno's own folder. */
+export function snapshotTree(git: Git): Promise<string> {
+  return withPrivateIndex(git, async (index) => {
+    await git.raw(["add", "--all", "--", "."], { index });
+    return git.line(["write-tree"], { index });
+  });
+}
+
+export interface TreeChange {
+  path: string;
+  /** Added, modified, deleted or its type changed. */
+  kind: "A" | "M" | "D" | "T";
+  mode: string;
+  blob: string;
+}
+
+/** What differs between two trees, renames as a deletion and an addition. */
+export async function treeChanges(git: Git, from: string, to: string): Promise<TreeChange[]> {
+  const parts = await git.nulSeparated(["diff-tree", "-r", "-z", "--no-renames", "--raw", from, to]);
+  const changes: TreeChange[] = [];
+  for (let at = 0; at + 1 < parts.length; at += 2) {
+    const [, mode, , blob, kind] = (parts[at] as string).split(" ");
+    changes.push({
+      path: parts[at + 1] as string,
+      kind: (kind ?? "M")[0] as TreeChange["kind"],
+      mode: mode ?? "",
+      blob: blob ?? "",
+    });
+  }
+  return changes;
+}

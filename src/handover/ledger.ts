@@ -1,0 +1,60 @@
+/** What Segno itself saw happen in a phase, folded from its events. */
+import type { BlobRef, Fact } from "../run/event.js";
+
+export interface Ledger {
+  progress: { message: string; task: string | undefined }[];
+  decisions: string[];
+  commits: { sha: string; partial: boolean }[];
+  /** The newest gate results, by gate. */
+  gates: Map<string, { name: string; passed: boolean; why: string }>;
+  /** The checkpoint of the newest session that left one. */
+  checkpoint: { session: string; ref: BlobRef } | undefined;
+  /** Why the newest session ended. */
+  lastEnd: { session: string; reason: string } | undefined;
+  /** Whether the agent edited the plan's files. */
+  planEdited: boolean;
+  /** The agent's own words about the finished phase. */
+  summary: string;
+}
+
+export const emptyLedger = (): Ledger => ({
+  progress: [],
+  decisions: [],
+  commits: [],
+  gates: new Map(),
+  checkpoint: undefined,
+  lastEnd: undefined,
+  planEdited: false,
+  summary: "",
+});
+
+export function recordFact(ledger: Ledger, fact: Fact): void {
+  switch (fact.type) {
+    case "progress-reported":
+      ledger.progress.push({ message: fact.message, task: fact.task });
+      break;
+    case "decision-recorded":
+      ledger.decisions.push(fact.text);
+      break;
+    case "commit-made":
+      ledger.commits.push({ sha: fact.sha, partial: fact.kind === "handover" });
+      break;
+    case "gate-finished":
+      ledger.gates.set(fact.gate, { name: fact.name, passed: fact.passed, why: fact.why });
+      break;
+    case "checkpoint-saved":
+      ledger.checkpoint = { session: fact.session, ref: fact.checkpoint };
+      break;
+    case "session-ended":
+      ledger.lastEnd = { session: fact.session, reason: fact.reason };
+      break;
+    case "plan-edited-by-agent":
+      ledger.planEdited = true;
+      break;
+    case "result-reported":
+      ledger.summary = fact.result.summary;
+      break;
+    default:
+      break;
+  }
+}

@@ -1,0 +1,103 @@
+/** Every text Segno says to an agent. */
+import type { Phase, Plan } from "../plan/model.js";
+import { TOOL_PREFIX } from "../tools/mcp.js";
+import { bulletList, clip, clipMiddle } from "./bounded.js";
+
+/** What the next phases know of a finished one. */
+export interface PhaseMetadata {
+  id: string;
+  title: string;
+  summary: string;
+  decisions: readonly string[];
+  file: string;
+}
+
+export interface PhaseView {
+  plan: Plan;
+  phase: Phase;
+  tasksDone: readonly string[];
+  finished: readonly PhaseMetadata[];
+}
+
+export type ContinuationReason = "context" | "crashed" | "killed" | "stopped";
+
+const WHY: Record<ContinuationReason, string> = {
+  context: "its context window was nearly full",
+  crashed: "it ended unexpectedly",
+  killed: "Segno itself was interrupted",
+  stopped: "the user stopped the run",
+};
+
+export function workPrompt(view: PhaseView): string {
+  return [
+    `You are carrying out phase ${view.phase.id} of a plan, unattended: nobody can answer questions.`,
+    ...phaseParts(view),
+  ].join("\n\n");
+}
+
+export function continuationPrompt(view: PhaseView, n: number, why: ContinuationReason, checkpoint: string): string {
+  return [
+    `You are continuing phase ${view.phase.id} of a plan, unattended: nobody can answer questions. This is session ${n} of the phase: the previous one ended because ${WHY[why]}. Its work is in the working tree. Do not repeat what is done; go on with the first open task.`,
+    `## Checkpoint of the previous session\n\n${checkpoint}`,
+    ...phaseParts(view),
+  ].join("\n\n");
+}
+
+export interface FailingGate {
+  name: string;
+  command: string;
+  why: string;
+  output: string;
+}
+
+export function remediationPrompt(
+  view: PhaseView,
+  failing: readonly FailingGate[],
+  checkpoint: string | undefined,
+): string {
+  const gates = failing.map(
+    (gate) =>
+      `### ${gate.name} (${gate.why})\n\nCommand: \`${gate.command}\`\n\n\`\`\`\n${clipMiddle(gate.output, 6_000)}\n\`\`\``,
+  );
+  return [
+    `You are repairing phase ${view.phase.id} of a plan, unattended: nobody can answer questions. Its tasks were reported as done, but Segno ran its gates and they fail. Find the cause, repair it, run the failing commands yourself, then report the result. Do not weaken a gate or a test to make it pass.`,
+    `## Failing gates\n\n${gates.join("\n\n")}`,
+    ...(checkpoint === undefined ? [] : [`## Checkpoint of the previous session\n\n${checkpoint}`]),
+    ...phaseParts(view),
+  ].join("\n\n");
+}
+
+function phaseParts({ plan, phase, tasksDone, finished }: PhaseView): string[] {
+  const done = new Set(tasksDone);
+  const tasks = phase.tasks.map((task) => `- [${done.has(task.id) ? "x" : " "}] ${task.id} ${task.title}`);
+  return [
+    `# Plan: ${plan.title}${plan.goal === "" ? "" : `\n\n${clip(plan.goal, 600)}`}`,
+    ...(finished.length === 0 ? [] : [`## Phases that are done\n\n${finished.map(renderMetadata).join("\n\n")}`]),
+    HOW_IT_WORKS,
+    `# Phase ${phase.id}: ${phase.title}`,
+    ...(tasks.length === 0 ? [] : [`## State of the tasks\n\n${tasks.join("\n")}`]),
+    `## The phase as the user wrote it (${phase.file})\n\n${phase.text.trim()}`,
+  ];
+}
+
+function renderMetadata({ id, title, summary, decisions, file }: PhaseMetadata): string {
+  const words = summary.split(/\s+/).slice(0, 50).join(" ");
+  const lines = [`Phase ${id}: ${title}. ${words}`];
+  if (decisions.length > 0) lines.push(bulletList(decisions, 5, 160));
+  lines.push(`Its full text: ${file}`);
+  return lines.join("\n");
+}
+
+const HOW_IT_WORKS = `# How this works
+
+- When a task is finished, call \`${TOOL_PREFIX}progress\` with its id, in the same message as your next tool call. What is not reported may be done again by a later session.
+- Call \`${TOOL_PREFIX}decision\` for a decision that later work must respect.
+- When all tasks are done, or the phase cannot go on, call \`${TOOL_PREFIX}phase_result\` once and stop. Segno then runs the gates itself; only tool calls, git and gates count, not what you write.
+- Do not commit, switch branches or stash: Segno commits. Do not edit the plan's own files: Segno marks them.
+- If the phase is too large for one context window, go on working: Segno hands over to a fresh session in time.`;
+
+export const nudgePrompt = (): string =>
+  `You ended your turn without reporting a result. If tasks are left, do them now. When the phase is finished, or cannot go on, call \`${TOOL_PREFIX}phase_result\`.`;
+
+export const checkpointPrompt = (): string =>
+  `Your context window is nearly full: a fresh session will go on with this phase, and all it knows is what you hand over now. Call \`${TOOL_PREFIX}checkpoint\` with: the goal in two sentences; the completed work, per file what changed; the remaining tasks in order, with their ids; what must not be done again; decisions and constraints. Report finished tasks that you have not reported yet with \`${TOOL_PREFIX}progress\` in the same message. Use no other tool, and then stop.`;

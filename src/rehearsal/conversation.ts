@@ -1,0 +1,69 @@
+/** What a conversation shows: the tasks it was given, and which of them it shows as done. */
+import { blocksOf, type ModelRequest, resultText, userTexts } from "./request.js";
+
+export interface GivenTask {
+  id: string;
+  title: string;
+  done: boolean;
+}
+
+export interface ToolCall {
+  name: string;
+  input: Record<string, unknown>;
+  /** Undefined while no result came back. */
+  result: { text: string; isError: boolean } | undefined;
+}
+
+/** One message of the model, with what came of its tool calls. */
+export interface ModelTurn {
+  text: string;
+  calls: ToolCall[];
+}
+
+export interface Conversation {
+  phase: string;
+  tasks: GivenTask[];
+  prompt: string;
+  turns: ModelTurn[];
+}
+
+export function readConversation(request: ModelRequest): Conversation {
+  const prompt = userTexts(request).find((text) => /^# Phase \S+:/m.test(text)) ?? "";
+  return {
+    phase: /^# Phase (\S+?):/m.exec(prompt)?.[1] ?? "",
+    tasks: readTasks(prompt),
+    prompt,
+    turns: readTurns(request),
+  };
+}
+
+function readTasks(prompt: string): GivenTask[] {
+  const section = prompt.split(/^## State of the tasks$/m)[1]?.split(/^## /m)[0] ?? "";
+  return [...section.matchAll(/^- \[([ x])\] (\S+) (.*)$/gm)].map(([, mark, id, title]) => ({
+    id: id as string,
+    title: title as string,
+    done: mark === "x",
+  }));
+}
+
+function readTurns(request: ModelRequest): ModelTurn[] {
+  const calls = new Map<string, ToolCall>();
+  const turns: ModelTurn[] = [];
+  for (const message of request.messages) {
+    const turn: ModelTurn = { text: "", calls: [] };
+    for (const block of blocksOf(message)) {
+      if (block.type === "text" && message.role === "assistant") turn.text += block.text;
+      if (block.type === "tool_use") {
+        const call: ToolCall = { name: block.name, input: block.input, result: undefined };
+        calls.set(block.id, call);
+        turn.calls.push(call);
+      }
+      if (block.type === "tool_result") {
+        const call = calls.get(block.tool_use_id);
+        if (call !== undefined) call.result = { text: resultText(block), isError: block.is_error === true };
+      }
+    }
+    if (message.role === "assistant") turns.push(turn);
+  }
+  return turns;
+}

@@ -1,0 +1,175 @@
+/**
+ * The stand-in worker. It knows only what its request contains: it finds the tasks in its prompt, does the next one
+ * that the conversation does not show as done, reports it together with the next tool call, and ends with a result.
+ * So it redoes work that a handover forgot: that makes it an honest judge of handovers.
+ */
+import { TOOL_PREFIX } from "../tools/mcp.js";
+import { type Conversation, type GivenTask, readConversation } from "./conversation.js";
+import { call, message, type Reply, type ReplyBlock, say } from "./reply.js";
+import { lastTexts, type ModelRequest } from "./request.js";
+
+export interface WorkerOptions {
+  /** How many characters of tool output each task brings into the context. */
+  charsPerTask: number;
+  /** Called for each task as it is done, with the session's own conversation still unanswered. */
+  onTask: (done: { phase: string; task: string }) => void;
+}
+
+export function worker(options: WorkerOptions): (request: ModelRequest) => Reply {
+  return (request) => {
+    const tools = new Set((request.tools ?? []).map((tool) => tool.name));
+    // Titles, summaries and the like: the agent's own small questions.
+    if (!tools.has(`${TOOL_PREFIX}phase_result`)) return message(say("ok"));
+    const conversation = readConversation(request);
+    const asked = lastTexts(request).join("\n");
+    if (conversation.turns.at(-1)?.calls.some((made) => made.name === `${TOOL_PREFIX}checkpoint`))
+      return message(say("Handed over."));
+    if (asked.includes(`Call \`${TOOL_PREFIX}checkpoint\``)) return checkpoint(conversation);
+    const repairs = readFailingGates(conversation);
+    if (repairs.length > 0) return repair(conversation, repairs);
+    return work(conversation, options);
+  };
+}
+
+const OPENING = /^Task (\S+):/;
+
+/** Tasks whose work this conversation shows, reported or not. */
+function actedTasks({ turns }: Conversation): Set<string> {
+  const acted = turns.filter((turn) =>
+    turn.calls.some((made) => made.name === "Write" && made.result?.isError === false),
+  );
+  return new Set(acted.flatMap((turn) => OPENING.exec(turn.text)?.[1] ?? []));
+}
+
+function reportedTasks({ turns, tasks }: Conversation): Set<string> {
+  const reports = turns.flatMap((turn) => turn.calls).filter((made) => made.name === `${TOOL_PREFIX}progress`);
+  return new Set([
+    ...tasks.filter((task) => task.done).map((task) => task.id),
+    ...reports.filter((made) => made.result?.isError !== true).map((made) => String(made.input.task)),
+  ]);
+}
+
+function work(conversation: Conversation, options: WorkerOptions): Reply {
+  const { turns, tasks, phase } = conversation;
+  if (hasResult(conversation)) return message(say("The phase is finished."));
+  const reported = reportedTasks(conversation);
+  const acted = actedTasks(conversation);
+  const reports = [...acted].filter((id) => !reported.has(id)).map((id) => progress(tasks, id));
+  const next = tasks.find((task) => !reported.has(task.id) && !acted.has(task.id));
+  if (next === undefined) return message(say("All tasks are done."), ...reports, result(conversation));
+  const last = turns.at(-1);
+  const refused = last?.calls.find((made) => made.name === "Write" && made.result?.isError === true);
+  // Claude Code wants an existing file to be read before it is overwritten.
+  if (refused !== undefined && OPENING.exec(last?.text ?? "")?.[1] === next.id) {
+    return message(
+      say(`The file exists: reading it first.`),
+      call("Read", { file_path: String(refused.input.file_path) }),
+    );
+  }
+  const begun = turns.some((turn) => OPENING.exec(turn.text)?.[1] === next.id);
+  if (!begun) options.onTask({ phase, task: next.id });
+  return message(say(`Task ${next.id}: ${next.title}`), ...reports, ...doTask(conversation, next, options));
+}
+
+function doTask({ prompt, phase }: Conversation, task: GivenTask, { charsPerTask }: WorkerOptions): ReplyBlock[] {
+  const { path, content } = fileOfTask(prompt, phase, task);
+  const blocks =
+    charsPerTask > 0
+      ? [call("Bash", { command: noise(task.id, charsPerTask), description: `Look around for task ${task.id}` })]
+      : [];
+  return [...blocks, call("Write", { file_path: path, content })];
+}
+
+/** A command with an output of about this many characters, in lines like a build log's. */
+function noise(task: string, chars: number): string {
+  const lines = Math.max(1, Math.round(chars / 80));
+  return `i=0; while [ $i -lt ${lines} ]; do i=$((i+1)); printf 'task ${task} line %05d: compiled module, checked types, resolved 12 imports.\\n' $i; done`;
+}
+
+/** The file a task names in backticks, with the code block that follows it, if the plan gives one. */
+function fileOfTask(prompt: string, phase: string, task: GivenTask): { path: string; content: string } {
+  const lines = prompt.split("\n");
+  const start = lines.findLastIndex(
+    (line) => /^\s*- \[[ x]\]/.test(line) && line.includes(task.title) && line.includes("`"),
+  );
+  const named = start < 0 ? undefined : /`([\w./-]+\.\w+)`/.exec(lines[start] as string)?.[1];
+  const path = named ?? `segno-rehearsal/phase-${phase}-task-${task.id}.md`;
+  const rest = start < 0 ? [] : lines.slice(start + 1);
+  const end = rest.findIndex((line) => /^\s*- \[[ x]\]|^#/.test(line));
+  const own = end < 0 ? rest : rest.slice(0, end);
+  const open = own.findIndex((line) => /^\s*```/.test(line));
+  const close = own.findIndex((line, index) => index > open && /^\s*```\s*$/.test(line));
+  if (open < 0 || close < 0) return { path, content: `Task ${task.id} of phase ${phase}: ${task.title}\n` };
+  const indent = /^\s*/.exec(own[open] as string)?.[0].length ?? 0;
+  return {
+    path,
+    content: `${own
+      .slice(open + 1, close)
+      .map((line) => line.slice(indent))
+      .join("\n")}\n`,
+  };
+}
+
+const progress = (tasks: readonly GivenTask[], id: string): ReplyBlock =>
+  call(`${TOOL_PREFIX}progress`, { task: id, message: `Done: ${tasks.find((task) => task.id === id)?.title ?? id}` });
+
+const hasResult = ({ turns }: Conversation): boolean =>
+  turns.some((turn) =>
+    turn.calls.some((made) => made.name === `${TOOL_PREFIX}phase_result` && made.result?.isError !== true),
+  );
+
+function result({ tasks, turns }: Conversation): ReplyBlock {
+  return call(`${TOOL_PREFIX}phase_result`, {
+    status: "completed",
+    summary: `All ${tasks.length} tasks are done.`,
+    tasks_completed: tasks.map((task) => task.id),
+    tasks_remaining: [],
+    files_modified: writtenFiles(turns),
+    decisions: [],
+  });
+}
+
+const writtenFiles = (turns: Conversation["turns"]): string[] => [
+  ...new Set(
+    turns
+      .flatMap((turn) => turn.calls)
+      .filter((made) => made.name === "Write")
+      .map((made) => String(made.input.file_path)),
+  ),
+];
+
+function checkpoint(conversation: Conversation): Reply {
+  const { tasks, turns } = conversation;
+  const reported = reportedTasks(conversation);
+  const acted = actedTasks(conversation);
+  const done = tasks.filter((task) => reported.has(task.id) || acted.has(task.id));
+  return message(
+    ...done.filter((task) => !reported.has(task.id)).map((task) => progress(tasks, task.id)),
+    call(`${TOOL_PREFIX}checkpoint`, {
+      goal: `Carry out phase ${conversation.phase} with its ${tasks.length} tasks.`,
+      completed: writtenFiles(turns).map((file) => `${file}: written`),
+      remaining: tasks.filter((task) => !done.includes(task)).map((task) => `${task.id} ${task.title}`),
+      do_not_redo: done.map((task) => `${task.id} ${task.title}`),
+      decisions: [],
+    }),
+  );
+}
+
+/** Commands of gates that failed, as the prompt shows them. */
+function readFailingGates({ prompt }: Conversation): string[] {
+  const section = prompt.split(/^## Failing gates$/m)[1]?.split(/^#{1,2} /m)[0] ?? "";
+  return [...section.matchAll(/^Command: `(.+)`$/gm)].map(([, command]) => command as string);
+}
+
+/** Repairs what it can: a gate that misses a file gets it. */
+function repair(conversation: Conversation, commands: readonly string[]): Reply {
+  if (hasResult(conversation)) return message(say("The repair is finished."));
+  const files = commands.flatMap((command) => /^test -f (\S+)$/.exec(command)?.[1] ?? []);
+  const written = new Set(writtenFiles(conversation.turns));
+  const missing = files.filter((file) => !written.has(file));
+  if (missing.length === 0) return message(say("Repaired what can be repaired."), result(conversation));
+  return message(
+    say("Writing what the gates miss."),
+    ...missing.map((file) => call("Write", { file_path: file, content: "repaired\n" })),
+  );
+}

@@ -1,0 +1,37 @@
+/**
+ * Intentions. A command's id is derived from what it is for (`2/a1/session/3`), so that the same intention has the
+ * same id after a crash; it is in the journal before it is performed, and in the world where it can be.
+ */
+export type Purpose = "work" | "remediate";
+export type TurnKind = "work" | "nudge" | "checkpoint";
+export type CommitKind = "handover" | "phase";
+
+/** Why a session is over. */
+export type SessionEnd =
+  | "result"
+  | "handed-over"
+  | "stopped"
+  | "no-result"
+  | "context-full"
+  | "window-too-small"
+  /** The agent ended by itself, or its API did. */
+  | "crashed"
+  /** Segno ended, and the session with it. */
+  | "killed";
+
+interface OfPhase {
+  id: string;
+  phase: string;
+  attempt: number;
+}
+
+export type Command =
+  | ({ type: "start-phase" } & OfPhase)
+  | ({ type: "start-session"; session: string; purpose: Purpose; n: number } & OfPhase)
+  | ({ type: "continue-session"; session: string; turn: Exclude<TurnKind, "work"> } & OfPhase)
+  | ({ type: "end-session"; session: string; reason: SessionEnd } & OfPhase)
+  | ({ type: "run-gate"; gate: string; round: number } & OfPhase)
+  | ({ type: "commit"; kind: CommitKind; n: number } & OfPhase);
+
+export const commandId = (phase: string, attempt: number, ...rest: (string | number)[]): string =>
+  [phase, `a${attempt}`, ...rest].join("/");

@@ -1,0 +1,128 @@
+/**
+ * Facts of a run, past tense, each with its reason. The journal is a list of these and everything else is derived
+ * from it. A change of meaning is a new version, upcast in `upcast.ts`.
+ */
+import type { Config } from "../config/schema.js";
+import type { Reading } from "../context/reading.js";
+import type { Plan } from "../plan/model.js";
+import type { Command, CommitKind, Purpose, SessionEnd, TurnKind } from "./command.js";
+import type { FailureCategory, PhaseResult, Recommendation } from "./outcome.js";
+
+export const EVENT_VERSION = 1;
+
+/** A body too large for the journal, named by its hash. */
+export type BlobRef = `sha256:${string}`;
+
+export interface Usage {
+  input: number;
+  cacheRead: number;
+  cacheWrite: number;
+  output: number;
+}
+
+/** How one turn of an agent ended. */
+export type TurnEnd =
+  | { type: "finished" }
+  /** `reported`: the agent handed in what the turn was for. */
+  | { type: "stopped"; why: "context" | "window-too-small" | "stop-requested" | "reported" }
+  | { type: "too-long" }
+  | { type: "failed"; message: string }
+  | { type: "crashed"; message: string };
+
+interface OfPhase {
+  phase: string;
+  attempt: number;
+}
+interface OfSession extends OfPhase {
+  session: string;
+}
+
+export type Fact =
+  | {
+      type: "run-started";
+      run: string;
+      mode: "run" | "rehearsal";
+      plan: Plan;
+      config: Config;
+      parallel: number;
+      /** Whether a failing gate keeps a phase from being done; a rehearsal only reports it. */
+      gates: "block" | "report";
+      /** The repository's top level, and the directory below it in which the run was started. */
+      top: string;
+      cwd: string;
+      branch: string;
+      head: string;
+      /** Phases the plan already marked as done: the user's word. */
+      takenAsDone: string[];
+    }
+  | { type: "command-issued"; command: Command }
+  /** A command that was in flight when Segno ended and left no trace: decided anew. */
+  | { type: "command-abandoned"; command: string; why: string }
+  | { type: "stop-requested"; by: string }
+  | ({ type: "phase-started"; command: string; head: string; baseline: string; staged: string[] } & OfPhase)
+  | ({ type: "session-started"; purpose: Purpose; prompt: BlobRef; promptTokens: number } & OfSession)
+  | ({
+      type: "session-ready";
+      agentSession: string;
+      model: string;
+      window: number;
+      compactAt?: number | undefined;
+    } & OfSession)
+  | ({ type: "turn-started"; turn: TurnKind } & OfSession)
+  | ({ type: "call-made"; call: string; model: string; usage: Usage; subagent: boolean; reading: Reading } & OfSession)
+  | ({ type: "tool-finished"; tool: string; brief: string; ok: boolean; subagent: boolean } & OfSession)
+  | ({ type: "progress-reported"; message: string; task?: string | undefined } & OfSession)
+  | ({ type: "decision-recorded"; text: string } & OfSession)
+  | ({ type: "result-reported"; result: PhaseResult } & OfSession)
+  | ({
+      type: "boundary-decided";
+      why: "context" | "window-too-small" | "stop-requested";
+      reading: Reading;
+      threshold: number;
+    } & OfSession)
+  | ({ type: "compaction-blocked" } & OfSession)
+  | ({ type: "compacted"; before: number; after?: number | undefined } & OfSession)
+  | ({ type: "checkpoint-saved"; checkpoint: BlobRef; source: "tool" | "ledger"; tokens: number } & OfSession)
+  | ({ type: "turn-ended"; command: string; end: TurnEnd } & OfSession)
+  | ({
+      type: "session-ended";
+      command: string;
+      reason: SessionEnd;
+      message?: string | undefined;
+      swept: number;
+    } & OfSession)
+  | ({
+      type: "gate-finished";
+      command: string;
+      gate: string;
+      name: string;
+      round: number;
+      passed: boolean;
+      exit: number | null;
+      ms: number;
+      why: string;
+      output: BlobRef;
+    } & OfPhase)
+  | ({
+      type: "commit-made";
+      command: string;
+      kind: CommitKind;
+      sha: string;
+      files: number;
+      leftOut: string[];
+    } & OfPhase)
+  | ({ type: "commit-skipped"; command: string; kind: CommitKind; why: string } & OfPhase)
+  | ({ type: "commit-failed"; command: string; kind: CommitKind; category: FailureCategory; why: string } & OfPhase)
+  | ({ type: "plan-edited-by-agent"; files: string[] } & OfPhase)
+  | ({ type: "phase-done"; verified: boolean; tasksDone: string[] } & OfPhase)
+  | ({ type: "phase-failed"; category: FailureCategory; message: string; recommendation: Recommendation } & OfPhase)
+  | { type: "warned"; message: string; phase?: string | undefined }
+  | { type: "run-completed" }
+  | { type: "run-failed"; phases: string[] }
+  | { type: "run-stopped"; why: string };
+
+export type FactType = Fact["type"];
+export type FactOf<T extends FactType> = Extract<Fact, { type: T }>;
+
+/** A fact as the journal keeps it. */
+export type RunEvent = Fact & { v: number; seq: number; at: string; epoch: number };

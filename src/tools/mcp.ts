@@ -1,0 +1,23 @@
+/** Segno's tools as an MCP server named `segno`, always loaded so that they never hide behind a tool search. */
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import type { SegnoTools } from "./tools.js";
+
+export const SERVER_NAME = "segno";
+export const TOOL_PREFIX = `mcp__${SERVER_NAME}__`;
+
+export function mcpServer(tools: SegnoTools): Server {
+  const server = new Server({ name: SERVER_NAME, version: "1" }, { capabilities: { tools: {} } });
+  server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: tools.list.map(({ inputSchema, ...tool }) => ({
+      ...tool,
+      inputSchema: { ...inputSchema, type: "object" as const },
+      _meta: { "anthropic/alwaysLoad": true },
+    })),
+  }));
+  server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
+    const { text, isError } = tools.call(params.name, params.arguments ?? {});
+    return { content: [{ type: "text" as const, text }], isError };
+  });
+  return server;
+}

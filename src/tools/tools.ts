@@ -1,0 +1,94 @@
+/** What the agent can call. Each tool says in its description when to use it; bad input gets an answer to act on. */
+import { z } from "zod";
+import { FAILURE_CATEGORIES, RECOMMENDATIONS, STATUSES } from "../run/outcome.js";
+
+const list = z.array(z.string().max(2_000)).max(500);
+
+export const toolSchemas = {
+  progress: z.object({
+    message: z.string().min(1).max(2_000).describe("What is finished now, in one line."),
+    task: z.string().max(200).optional().describe("The id of the task that is finished, as the task list shows it."),
+  }),
+  decision: z.object({
+    text: z.string().min(1).max(4_000).describe("A decision or constraint that later work must respect, and why."),
+  }),
+  checkpoint: z.object({
+    goal: z.string().min(1).max(2_000).describe("The goal, in two sentences at most."),
+    completed: list.describe("Completed work: one entry per file, what changed in it."),
+    remaining: list.describe("What is left to do, in order, with task ids."),
+    do_not_redo: list.describe("What is finished and must not be repeated."),
+    decisions: list.describe("Decisions and constraints the next session must respect."),
+  }),
+  phase_result: z.object({
+    status: z.enum(STATUSES).describe("How the phase ended."),
+    summary: z.string().min(1).max(4_000).describe("At most 50 words."),
+    tasks_completed: list.describe("Ids of all completed tasks."),
+    tasks_remaining: list.describe("Ids of tasks that are not completed."),
+    files_modified: list,
+    decisions: list,
+    failure_category: z.enum(FAILURE_CATEGORIES).optional(),
+    recommendation: z.enum(RECOMMENDATIONS).optional(),
+    split_details: z
+      .object({
+        reason: z.string().min(1).max(2_000),
+        recommended_sub_phases: z.array(z.object({ title: z.string().min(1).max(300), tasks: list })).max(20),
+      })
+      .optional()
+      .describe("With status split_request: why, and into which parts."),
+  }),
+};
+
+export type ToolName = keyof typeof toolSchemas;
+export type ToolInput<N extends ToolName> = z.infer<(typeof toolSchemas)[N]>;
+export const TOOL_NAMES = Object.keys(toolSchemas) as ToolName[];
+
+const DESCRIPTIONS: Record<ToolName, string> = {
+  progress:
+    "Report a finished task or step. Call it in the same message as your next tool call, never in a turn of its own. What is not reported may be done again after a handover.",
+  decision:
+    "Record a decision or constraint that later sessions must respect. Call it in the same message as your next tool call.",
+  checkpoint: "Hand over to the next session. Call it only when you are asked for a checkpoint, and then stop.",
+  phase_result:
+    "End the phase. Call it once, when all tasks are done or the phase cannot go on; then stop. The gates are run afterwards, by Segno.",
+};
+
+/** What one call answers to the model. */
+export interface ToolAnswer {
+  text: string;
+  isError: boolean;
+}
+
+export type ToolHandlers = { [N in ToolName]: (input: ToolInput<N>) => string };
+
+export interface SegnoTools {
+  list: { name: ToolName; description: string; inputSchema: Record<string, unknown> }[];
+  call(name: string, input: unknown): ToolAnswer;
+}
+
+export function segnoTools(handlers: ToolHandlers): SegnoTools {
+  return {
+    list: TOOL_NAMES.map((name) => {
+      const { $schema: _, ...inputSchema } = z.toJSONSchema(toolSchemas[name]) as Record<string, unknown>;
+      return { name, description: DESCRIPTIONS[name], inputSchema };
+    }),
+    call: (name, input) => {
+      if (!isToolName(name))
+        return { text: `There is no tool ${name}. Tools: ${TOOL_NAMES.join(", ")}.`, isError: true };
+      return callTool(name, input, handlers);
+    },
+  };
+}
+
+function callTool<N extends ToolName>(name: N, input: unknown, handlers: ToolHandlers): ToolAnswer {
+  const parsed = toolSchemas[name].safeParse(input);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map((issue) => `- ${issue.path.join(".") || "input"}: ${issue.message}`);
+    return {
+      text: `Nothing was recorded: the input of ${name} is not valid.\n${problems.join("\n")}\nCorrect it and call ${name} again.`,
+      isError: true,
+    };
+  }
+  return { text: handlers[name](parsed.data as ToolInput<N>), isError: false };
+}
+
+const isToolName = (name: string): name is ToolName => name in toolSchemas;

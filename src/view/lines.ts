@@ -1,0 +1,111 @@
+/** One line per event that is worth one, for a terminal or a CI log. */
+import type { RunEvent } from "../run/event.js";
+
+export interface Line {
+  symbol: string;
+  phase: string | undefined;
+  text: string;
+}
+
+const gauge = (percent: number): string => {
+  const full = Math.min(20, Math.round(percent / 5));
+  return `${"█".repeat(full)}${"░".repeat(20 - full)} ${percent.toFixed(0).padStart(3)} %`;
+};
+
+export const thousands = (n: number): string => (n >= 10_000 ? `${Math.round(n / 1_000)}k` : String(n));
+
+export function lineOf(event: RunEvent): Line | undefined {
+  const phase = "phase" in event ? event.phase : undefined;
+  const line = (symbol: string, text: string): Line => ({ symbol, phase, text });
+  switch (event.type) {
+    case "run-started": {
+      const done = event.takenAsDone.length === 0 ? "" : `, ${event.takenAsDone.length} already marked done`;
+      return line(
+        "𝄋",
+        `${event.plan.title}: ${event.plan.phases.length} phases${done} (run ${event.run}, branch ${event.branch})`,
+      );
+    }
+    case "phase-started":
+      return line("▶", "phase started");
+    case "session-started":
+      return line(
+        "○",
+        `session ${event.session.split("/").at(-1)} (${event.purpose}), prompt about ${thousands(event.promptTokens)} tokens`,
+      );
+    case "session-ready":
+      return line("·", `${event.model}, window ${thousands(event.window)} tokens`);
+    case "progress-reported":
+      return line("✓", event.task === undefined ? event.message : `task ${event.task}  ${event.message}`);
+    case "decision-recorded":
+      return line("◆", `decision: ${event.text}`);
+    case "call-made":
+      return event.subagent ? undefined : line("·", `context ${gauge(event.reading.percent)}`);
+    case "boundary-decided": {
+      const { percent, tokens } = event.reading;
+      const why = {
+        context: "handing over",
+        "window-too-small": "the window is too small",
+        "stop-requested": "stopping",
+      }[event.why];
+      return line("⤳", `${why} at ${percent} % (${thousands(tokens)} tokens, threshold ${thousands(event.threshold)})`);
+    }
+    case "checkpoint-saved":
+      return line(
+        "✎",
+        `checkpoint from the ${event.source === "tool" ? "agent and the ledger" : "ledger"}, about ${event.tokens} tokens`,
+      );
+    case "compaction-blocked":
+      return line("!", "the agent wanted to compact its context; a handover follows instead");
+    case "compacted":
+      return line("!", `the agent compacted its context at ${thousands(event.before)} tokens`);
+    case "session-ended":
+      return line(
+        "●",
+        `session ended: ${event.reason}${event.swept > 0 ? `, ${event.swept} processes ended with it` : ""}`,
+      );
+    case "gate-finished":
+      return line(
+        event.passed ? "✓" : "✗",
+        `gate ${event.name}: ${event.passed ? "passed" : `failed, ${event.why}`} (${(event.ms / 1000).toFixed(1)} s)`,
+      );
+    case "commit-made":
+      return line(
+        "⎇",
+        `commit ${event.sha.slice(0, 9)} (${event.kind === "phase" ? "phase" : "partial, before a handover"}, ${event.files} files)`,
+      );
+    case "commit-failed":
+      return line("✗", event.why);
+    case "plan-edited-by-agent":
+      return line(
+        "!",
+        `the agent edited the plan (${event.files.join(", ")}): the edit is left out of the commit and changes nothing`,
+      );
+    case "phase-done":
+      return line("✔", event.verified ? "phase done, gates passed" : "phase done, unverified");
+    case "phase-failed":
+      return line("✗", `phase failed (${event.category}): ${event.message}`);
+    case "warned":
+      return line("!", event.message);
+    case "stop-requested":
+      return line("■", `stopping (${event.by}): the running tool finishes, then a checkpoint is saved`);
+    case "run-completed":
+      return line("𝄂", "run completed");
+    case "run-failed":
+      return line(
+        "𝄂",
+        `run failed: ${event.phases.length === 1 ? "phase" : "phases"} ${event.phases.join(", ")} not done`,
+      );
+    case "run-stopped":
+      return line("𝄂", `run stopped: ${event.why}`);
+    case "command-issued":
+    case "command-abandoned":
+    case "turn-started":
+    case "turn-ended":
+    case "tool-finished":
+    case "result-reported":
+    case "commit-skipped":
+      return undefined;
+    default:
+      return event satisfies never;
+  }
+}

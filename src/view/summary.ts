@@ -1,0 +1,34 @@
+/** The short report at the end of a run, as text. */
+import { thousands } from "./lines.js";
+import type { PhaseFigures, RunFigures } from "./report.js";
+
+const HEAD = ["phase", "status", "tasks", "sessions", "handovers", "peak", "tokens", "gates", "commits"];
+
+export function summaryTable(figures: RunFigures): string {
+  const rows = [HEAD, ...figures.phases.map(rowOf)];
+  const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => [...(row[column] as string)].length)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell + " ".repeat((widths[column] as number) - [...cell].length))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+function rowOf(phase: PhaseFigures): string[] {
+  const title = phase.title.length > 32 ? `${phase.title.slice(0, 31)}…` : phase.title;
+  const passed = phase.gates.filter((gate) => gate.passed).length;
+  return [
+    `${phase.id} ${title}`,
+    phase.status === "done" && !phase.verified ? "unverified" : phase.status,
+    `${phase.tasks.done}/${phase.tasks.total}`,
+    String(phase.sessions),
+    String(phase.restarts),
+    `${phase.peak_percent} %`,
+    thousands(phase.tokens.total),
+    phase.gates.length === 0 ? "none" : `${passed}/${phase.gates.length} passed`,
+    phase.commits.map((sha) => sha.slice(0, 7)).join(" ") || "none",
+  ];
+}
