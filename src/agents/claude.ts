@@ -118,6 +118,8 @@ class ClaudeSession implements AgentSession {
       strictMcpConfig: options.isolated,
       systemPrompt: { type: "preset", preset: "claude_code" },
       includePartialMessages: true,
+      // Without it a sub-agent's last call is never shown, and its cost would be missing.
+      forwardSubagentText: true,
       disallowedTools: NEVER,
       allowedTools: options.tools.list.map((tool) => TOOL_PREFIX + tool.name),
       // The SDK's type names the high-level server; it only ever calls `connect`, which the plain one has too.

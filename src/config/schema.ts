@@ -41,4 +41,3 @@ export const configSchema = z.strictObject({
 });
 
 export type Config = z.infer<typeof configSchema>;
-export const DEFAULT_CONFIG: Config = configSchema.parse({});

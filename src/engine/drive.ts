@@ -24,7 +24,7 @@ export async function drive(world: World): Promise<RunStatus> {
         run.append(decision.fact);
         continue;
       }
-      run.append({ type: "command-issued", command: decision.command });
+      run.append({ type: "command-issued", phase: decision.command.phase, command: decision.command });
       perform(world, decision.command).catch((error: unknown) => {
         failure = error;
         wake();

@@ -21,6 +21,8 @@ export interface GateVerdict {
 }
 
 const KEPT = 30_000;
+/** How long to wait for the pipes of a gate whose processes have ended. */
+const PIPES_MS = 2_000;
 
 export async function runGate(request: GateRequest): Promise<GateVerdict> {
   const began = performance.now();
@@ -38,20 +40,23 @@ export async function runGate(request: GateRequest): Promise<GateVerdict> {
       timedOut = true;
       void sweep((marker) => marker === request.marker);
     }, request.timeoutMs);
+    const over = (exit: number | null) => {
+      clearTimeout(timer);
+      resolve({ exit, timedOut });
+    };
     child.stdout.on("data", (data: Buffer) => output.add(data));
     child.stderr.on("data", (data: Buffer) => output.add(data));
-    child.on("error", (error) => output.add(Buffer.from(error.message)));
-    // `exit`, not `close`: a server the gate left in the background would hold the pipes open for ever.
-    child.on("exit", (code) => {
-      clearTimeout(timer);
-      setTimeout(() => resolve({ exit: code, timedOut }), 20);
+    child.on("error", (error) => {
+      output.add(Buffer.from(error.message));
+      over(null);
     });
-    child.on("error", () => {
-      clearTimeout(timer);
-      resolve({ exit: null, timedOut });
+    // A server it left in the background would hold the pipes open: end it, then read what is still in them.
+    child.on("exit", async () => {
+      await sweep((marker) => marker === request.marker);
+      setTimeout(() => over(child.exitCode), PIPES_MS).unref();
     });
+    child.on("close", (code) => over(code));
   });
-  await sweep((marker) => marker === request.marker);
   const ms = Math.round(performance.now() - began);
   const passed = exit === 0 && !timedOut;
   const why = timedOut

@@ -13,6 +13,9 @@ import { snapshotTree, type TreeChange, treeChanges, withPrivateIndex } from "./
 
 export interface CommitRequest {
   message: string;
+  run: string;
+  /** The id of the command that makes it. */
+  command: string;
   trailers: readonly (readonly [string, string])[];
   /** The tree when the phase began. */
   baseline: string;
@@ -29,21 +32,34 @@ export type CommitOutcome =
   | { type: "nothing" }
   | { type: "failed"; why: string };
 
-export const COMMAND_TRAILER = "Segno-Command";
+const RUN_TRAILER = "Segno-Run";
+const COMMAND_TRAILER = "Segno-Command";
 
 /** The commit this command already made, if Segno ended before it could say so. */
-export async function findCommit(git: Git, run: string, command: string, since: string): Promise<string | undefined> {
-  const format =
-    "%H%x00%(trailers:key=Segno-Run,valueonly,separator=%x2C)%x00%(trailers:key=Segno-Command,valueonly,separator=%x2C)";
-  const log = await git.raw(["log", `--format=${format}`, `${since}..HEAD`]);
-  const row = log.split("\n").find((line) => {
+async function findCommit(git: Git, { head, run, command }: CommitRequest): Promise<string | undefined> {
+  const trailer = (key: string) => `%(trailers:key=${key},valueonly,separator=%x2C)`;
+  const log = await git.attempt([
+    "log",
+    `--format=%H%x00${trailer(RUN_TRAILER)}%x00${trailer(COMMAND_TRAILER)}`,
+    `${head}..HEAD`,
+  ]);
+  const row = log.stdout.split("\n").find((line) => {
     const [, ofRun, ofCommand] = line.split("\0");
     return ofRun === run && ofCommand === command;
   });
   return row?.split("\0")[0];
 }
 
+const changedPaths = (git: Git, sha: string): Promise<string[]> =>
+  git.nulSeparated(["diff-tree", "-r", "-z", "--no-renames", "--name-only", `${sha}^`, sha]);
+
 export async function commitChanges(git: Git, request: CommitRequest): Promise<CommitOutcome> {
+  const made = await findCommit(git, request);
+  if (made !== undefined) {
+    const paths = await changedPaths(git, made);
+    await repairIndex(git, paths, request.staged);
+    return { type: "made", sha: made, files: paths.length, leftOut: [] };
+  }
   const head = await git.line(["rev-parse", "HEAD"]);
   const descends = await git.attempt(["merge-base", "--is-ancestor", request.head, head]);
   if (!descends.ok) {
@@ -90,8 +106,10 @@ async function selectChanges(git: Git, request: CommitRequest): Promise<{ taken:
 const entryLine = ({ kind, mode, blob, path }: TreeChange): string =>
   kind === "D" ? `0 ${"0".repeat(40)}\t${path}\0` : `${mode} ${blob}\t${path}\0`;
 
-const messageText = ({ message, trailers }: CommitRequest): string =>
-  `${message}\n\n${trailers.map(([name, value]) => `${name}: ${value}`).join("\n")}\n`;
+const messageText = ({ message, run, command, trailers }: CommitRequest): string => {
+  const all = [[RUN_TRAILER, run], [COMMAND_TRAILER, command], ...trailers];
+  return `${message}\n\n${all.map(([name, value]) => `${name}: ${value}`).join("\n")}\n`;
+};
 
 /** Without this the user's index still holds the old versions, and their next commit would revert ours. */
 async function repairIndex(git: Git, committed: readonly string[], staged: readonly string[]): Promise<void> {

@@ -55,7 +55,7 @@ export type Fact =
       /** Phases the plan already marked as done: the user's word. */
       takenAsDone: string[];
     }
-  | { type: "command-issued"; command: Command }
+  | { type: "command-issued"; phase: string; command: Command }
   /** A command that was in flight when Segno ended and left no trace: decided anew. */
   | { type: "command-abandoned"; command: string; why: string }
   | { type: "stop-requested"; by: string }

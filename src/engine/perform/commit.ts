@@ -1,4 +1,4 @@
-import { COMMAND_TRAILER, commitChanges } from "../../git/commit.js";
+import { commitChanges } from "../../git/commit.js";
 import type { Plan } from "../../plan/model.js";
 import { markPlanFile } from "../../plan/write-back.js";
 import { type Attempt, isAttempt, phaseOf, stateOfPhase } from "../../run/state.js";
@@ -15,7 +15,13 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
   const marked = kind === "phase" ? await markPlan(world, phase, state) : new Map<string, string>();
   const outcome = await commitChanges(git, {
     message: `Segno: Phase ${phase} - ${phaseOf(run.state, phase).title} ${kind === "phase" ? "✓" : "⚠️ partial"}`,
-    trailers: trailersOf(run.state.run, phase, attempt, id, modelOf(world, state)),
+    run: run.state.run,
+    command: id,
+    trailers: [
+      ["Segno-Phase", phase],
+      ["Segno-Attempt", String(attempt)],
+      ["Co-Authored-By", `Claude (${modelOf(world, state)}) <noreply@anthropic.com>`],
+    ],
     baseline: state.baseline,
     head: state.head,
     staged: state.staged,
@@ -52,16 +58,6 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
       outcome satisfies never;
   }
 };
-
-function trailersOf(run: string, phase: string, attempt: number, command: string, model: string): [string, string][] {
-  return [
-    ["Segno-Run", run],
-    ["Segno-Phase", phase],
-    ["Segno-Attempt", String(attempt)],
-    [COMMAND_TRAILER, command],
-    ["Co-Authored-By", `Claude (${model}) <noreply@anthropic.com>`],
-  ];
-}
 
 const modelOf = ({ run }: World, { sessions }: Attempt): string =>
   run.state.sessions.get(sessions.at(-1) ?? "")?.model ?? run.state.config.model ?? "default model";

@@ -69,10 +69,18 @@ function goalOf(root: Root): string {
   return paragraph === undefined ? "" : textOf(paragraph).trim();
 }
 
+function decoded(url: string): string {
+  try {
+    return decodeURI(url);
+  } catch {
+    return url;
+  }
+}
+
 /** A link in one plan file, as a path from the repository's top level; undefined where it leads outside. */
 export function resolveLink(from: string, url: string): string | undefined {
   const parts = from.split("/").slice(0, -1);
-  for (const part of decodeURI(url.replace(/#.*$/, "")).split("/")) {
+  for (const part of decoded(url.replace(/#.*$/, "")).split("/")) {
     if (part === "" || part === ".") continue;
     if (part !== "..") parts.push(part);
     else if (parts.pop() === undefined) return undefined;

@@ -1,0 +1,85 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { decide } from "../../src/run/decide.js";
+import type { RunEvent } from "../../src/run/event.js";
+import { evolve } from "../../src/run/evolve.js";
+import type { RunState } from "../../src/run/state.js";
+import { anyChoices, anyLimits, anyPlan, simulate } from "../support/simulation.js";
+
+const replay = (events: readonly RunEvent[]): RunState | undefined => {
+  let state: RunState | undefined;
+  for (const event of structuredClone(events)) state = evolve(state, event);
+  return state;
+};
+
+describe("any run, whatever the world answers", () => {
+  test("ends, and starts no phase before its dependencies are done, none twice at once, none beyond its limits", () => {
+    fc.assert(
+      fc.property(anyPlan, anyLimits, anyChoices, (plan, limits, choices) => {
+        const { events, state } = simulate(plan, limits, choices, (now, event) => {
+          const open = [...now.inFlight.values()];
+          expect(new Set(open.map((command) => command.phase)).size).toBe(open.length);
+          const underWay = [...now.phases.values()].filter(
+            (phase) => !["waiting", "done", "failed"].includes(phase.step),
+          );
+          expect(underWay.length).toBeLessThanOrEqual(limits.parallel);
+          if (event.type === "command-issued" && event.command.type === "start-phase") {
+            const phase = plan.phases.find((candidate) => candidate.id === event.command.phase);
+            for (const id of phase?.dependsOn ?? []) expect(now.phases.get(id)?.step).toBe("done");
+          }
+          for (const [id] of now.phases) {
+            const live = [...now.sessions.values()].filter(
+              (session) => session.phase === id && session.step !== "ended",
+            );
+            expect(live.length).toBeLessThanOrEqual(1);
+          }
+        });
+        const ids = events.flatMap((event) => (event.type === "command-issued" ? [event.command.id] : []));
+        expect(new Set(ids).size).toBe(ids.length);
+        for (const phase of plan.phases) {
+          const sessions = events.filter((event) => event.type === "session-started" && event.phase === phase.id);
+          expect(sessions.length).toBeLessThanOrEqual(limits.max_sessions_per_phase);
+          const rounds = events.flatMap((event) =>
+            event.type === "gate-finished" && event.phase === phase.id ? [event.round] : [],
+          );
+          for (const round of rounds) expect(round).toBeLessThanOrEqual(limits.max_remediations);
+        }
+        expect(state.status === "completed").toBe([...state.phases.values()].every((phase) => phase.step === "done"));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test("any prefix of any journal replays, the same journal gives the same state, and no decision is drawn twice", () => {
+    fc.assert(
+      fc.property(anyPlan, anyLimits, anyChoices, fc.nat(), (plan, limits, choices, cut) => {
+        const { events, state } = simulate(plan, limits, choices);
+        expect(replay(events)).toEqual(state);
+        const prefix = replay(events.slice(0, (cut % events.length) + 1));
+        const again = replay(events.slice(0, (cut % events.length) + 1));
+        expect(prefix).toEqual(again);
+        expect(decide(prefix as RunState)).toEqual(decide(again as RunState));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("a phase is done only after every one of its gates passed in its last round", () => {
+    fc.assert(
+      fc.property(anyPlan, anyLimits, anyChoices, (plan, limits, choices) => {
+        const { events } = simulate(plan, limits, choices);
+        for (const done of events) {
+          if (done.type !== "phase-done") continue;
+          const gates = events.flatMap((event) =>
+            event.type === "gate-finished" && event.phase === done.phase && event.seq < done.seq ? [event] : [],
+          );
+          const last = Math.max(-1, ...gates.map((gate) => gate.round));
+          const phase = plan.phases.find((candidate) => candidate.id === done.phase);
+          expect(gates.filter((gate) => gate.round === last && gate.passed).length).toBe(phase?.gates.length);
+          expect(done.verified).toBe((phase?.gates.length ?? 0) > 0);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

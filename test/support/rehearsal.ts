@@ -1,0 +1,88 @@
+/** A run in this process: real Claude Code, real git, the stand-in model on loopback. */
+import { expect } from "vitest";
+import { claudeAgent } from "../../src/agents/claude.js";
+import { findProcesses } from "../../src/agents/processes.js";
+import { type Config, configSchema } from "../../src/config/schema.js";
+import { drive } from "../../src/engine/drive.js";
+import { startRun } from "../../src/engine/start.js";
+import type { World } from "../../src/engine/world.js";
+import { type Behaviour, type Exchange, startStandIn } from "../../src/rehearsal/server.js";
+import { rehearsalEnv } from "../../src/rehearsal/stage.js";
+import { worker } from "../../src/rehearsal/worker.js";
+import type { FactOf, FactType, RunEvent } from "../../src/run/event.js";
+import { scratchFolder, whenOver } from "./scratch.js";
+
+export interface RehearsalOptions {
+  repo: string;
+  config?: Partial<Config>;
+  charsPerTask?: number;
+  /** Answers instead of the worker where it returns something. */
+  behave?: (request: Parameters<Behaviour>[0], worker: Behaviour) => ReturnType<Behaviour>;
+  gates?: "block" | "report";
+  allowDirty?: boolean;
+  window?: number;
+  /** Called with each event, as it happens. */
+  onEvent?: (event: RunEvent, world: World | undefined) => void;
+}
+
+export interface Rehearsed {
+  status: string;
+  events: RunEvent[];
+  world: World;
+  exchanges: Exchange[];
+  /** Every task the stand-in did, as `phase/task`, in order. */
+  done: string[];
+  of<T extends FactType>(type: T): (FactOf<T> & RunEvent)[];
+}
+
+export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
+  const done: string[] = [];
+  const exchanges: Exchange[] = [];
+  const events: RunEvent[] = [];
+  const home = scratchFolder();
+  const standard = worker({
+    charsPerTask: options.charsPerTask ?? 0,
+    onTask: ({ phase, task }) => done.push(`${phase}/${task}`),
+  });
+  const standIn = await startStandIn({
+    window: options.window ?? 200_000,
+    behaviour: (request) => (options.behave === undefined ? standard(request) : options.behave(request, standard)),
+    onExchange: (exchange) => exchanges.push(exchange),
+  });
+  whenOver(() => standIn.close());
+  const env = rehearsalEnv({ folder: home, repository: options.repo, home }, standIn.url);
+  let world: World | undefined;
+  const started = await startRun({
+    plan: "PLAN.md",
+    cwd: options.repo,
+    config: configSchema.parse({ model: "claude-sonnet-4-5", permission_mode: "bypassPermissions", ...options.config }),
+    mode: "rehearsal",
+    gates: options.gates ?? "block",
+    allowDirty: options.allowDirty ?? false,
+    agent: claudeAgent(undefined),
+    agentEnv: env,
+    gateEnv: env,
+    onEvent: (event) => {
+      events.push(event);
+      options.onEvent?.(event, world);
+    },
+  });
+  if (!started.ok) throw new Error(`the run did not start: ${JSON.stringify(started.failure)}`);
+  world = started.value;
+  const status = await drive(world);
+  world.run.journal.close();
+  await expectNoProcess(world.run.state.run);
+  return {
+    status,
+    events,
+    world,
+    exchanges,
+    done,
+    of: (type) => events.filter((event): event is FactOf<typeof type> & RunEvent => event.type === type),
+  };
+}
+
+/** Nothing of the run may outlive it. */
+export async function expectNoProcess(run: string): Promise<void> {
+  expect(await findProcesses((marker) => marker.startsWith(`${run}:`))).toEqual([]);
+}

@@ -1,0 +1,223 @@
+/** A world that answers commands by chance: for properties of `decide` and `evolve` without agent, git or disk. */
+import fc from "fast-check";
+import { configSchema } from "../../src/config/schema.js";
+import type { Plan } from "../../src/plan/model.js";
+import type { Command } from "../../src/run/command.js";
+import { decide } from "../../src/run/decide.js";
+import { EVENT_VERSION, type Fact, type RunEvent, type TurnEnd } from "../../src/run/event.js";
+import { evolve } from "../../src/run/evolve.js";
+import type { PhaseResult } from "../../src/run/outcome.js";
+import type { RunState } from "../../src/run/state.js";
+
+/** A plan without cycles: each phase depends on some of those before it. */
+export const anyPlan: fc.Arbitrary<Plan> = fc
+  .array(
+    fc.record({
+      dependsOn: fc.array(fc.nat(20), { maxLength: 3 }),
+      tasks: fc.integer({ min: 0, max: 4 }),
+      gates: fc.integer({ min: 0, max: 2 }),
+    }),
+    { minLength: 1, maxLength: 6 },
+  )
+  .map((drafts) => ({
+    title: "any",
+    goal: "",
+    file: "PLAN.md",
+    files: ["PLAN.md"],
+    phases: drafts.map(({ dependsOn, tasks, gates }, index) => ({
+      id: String(index + 1),
+      title: `phase ${index + 1}`,
+      dependsOn: index === 0 ? [] : [...new Set(dependsOn.map((n) => String((n % index) + 1)))],
+      tasks: Array.from({ length: tasks }, (_, n) => ({
+        id: `${index + 1}.${n + 1}`,
+        title: "t",
+        ticked: false,
+        file: "PLAN.md",
+        line: 1,
+      })),
+      gates: Array.from({ length: gates }, (_, n) => ({
+        id: `g${n + 1}`,
+        name: `g${n + 1}`,
+        command: "true",
+        file: "PLAN.md",
+        line: 1,
+      })),
+      text: "",
+      markedDone: false,
+      file: "PLAN.md",
+      line: 1,
+    })),
+  }));
+
+export const anyLimits = fc.record({
+  max_restarts: fc.integer({ min: 0, max: 3 }),
+  max_sessions_per_phase: fc.integer({ min: 1, max: 6 }),
+  max_remediations: fc.integer({ min: 0, max: 2 }),
+  parallel: fc.integer({ min: 1, max: 4 }),
+});
+
+/** Choices the world makes; when they are used up it answers well, so that every run ends. */
+export const anyChoices = fc.array(fc.nat(1_000), { maxLength: 120 });
+
+export interface Simulated {
+  events: RunEvent[];
+  state: RunState;
+}
+
+export function simulate(
+  plan: Plan,
+  {
+    parallel,
+    ...limits
+  }: { parallel: number; max_restarts: number; max_sessions_per_phase: number; max_remediations: number },
+  choices: readonly number[],
+  check: (state: RunState, event: RunEvent) => void = () => {},
+): Simulated {
+  const events: RunEvent[] = [];
+  let state: RunState | undefined;
+  let at = 0;
+  const choose = (n: number): number => (at < choices.length ? (choices[at++] as number) % n : 0);
+  const append = (fact: Fact): void => {
+    const event = {
+      v: EVENT_VERSION,
+      seq: events.length + 1,
+      at: "2026-01-01T00:00:00.000Z",
+      epoch: 1,
+      ...fact,
+    } as RunEvent;
+    events.push(event);
+    state = evolve(state, event);
+    check(state, event);
+  };
+  append({
+    type: "run-started",
+    run: "r",
+    mode: "rehearsal",
+    plan,
+    config: configSchema.parse(limits),
+    parallel,
+    gates: "block",
+    top: "/",
+    cwd: "/",
+    branch: "main",
+    head: "h",
+    takenAsDone: [],
+  });
+  const open: Command[] = [];
+  for (let steps = 0; (state as unknown as RunState).status === "running"; steps++) {
+    if (steps > 5_000) throw new Error("the run does not end");
+    for (const decision of decide(state as unknown as RunState)) {
+      if (decision.type === "conclude") append(decision.fact);
+      else {
+        append({ type: "command-issued", phase: decision.command.phase, command: decision.command });
+        open.push(decision.command);
+      }
+    }
+    if (open.length === 0) continue;
+    const [command] = open.splice(choose(open.length), 1) as [Command];
+    for (const fact of answer(command, plan, choose)) append(fact);
+    if (choose(40) === 39) append({ type: "stop-requested", by: "test" });
+  }
+  return { events, state: state as unknown as RunState };
+}
+
+function answer(command: Command, plan: Plan, choose: (n: number) => number): Fact[] {
+  const { id, phase, attempt } = command;
+  switch (command.type) {
+    case "start-phase":
+      return [{ type: "phase-started", command: id, phase, attempt, head: "h", baseline: "b", staged: [] }];
+    case "start-session": {
+      const { session, purpose } = command;
+      const place = { session, phase, attempt };
+      const started: Fact[] = [
+        { type: "session-started", ...place, purpose, prompt: "sha256:0", promptTokens: 1 },
+        { type: "turn-started", ...place, turn: "work" },
+      ];
+      return [...started, ...turn(command, place, plan, choose)];
+    }
+    case "continue-session": {
+      const place = { session: command.session, phase, attempt };
+      return [{ type: "turn-started", ...place, turn: command.turn }, ...turn(command, place, plan, choose)];
+    }
+    case "end-session":
+      return [
+        {
+          type: "session-ended",
+          command: id,
+          session: command.session,
+          phase,
+          attempt,
+          reason: command.reason,
+          swept: 0,
+        },
+      ];
+    case "run-gate": {
+      const passed = choose(3) !== 2;
+      return [
+        {
+          type: "gate-finished",
+          command: id,
+          phase,
+          attempt,
+          gate: command.gate,
+          name: command.gate,
+          round: command.round,
+          passed,
+          exit: passed ? 0 : 1,
+          ms: 1,
+          why: "",
+          output: "sha256:0",
+        },
+      ];
+    }
+    case "commit": {
+      const { kind } = command;
+      const what = choose(8);
+      if (what === 7)
+        return [{ type: "commit-failed", command: id, phase, attempt, kind, category: "agent_error", why: "x" }];
+      if (what > 4) return [{ type: "commit-skipped", command: id, phase, attempt, kind, why: "nothing changed" }];
+      return [{ type: "commit-made", command: id, phase, attempt, kind, sha: id, files: 1, leftOut: [] }];
+    }
+    default:
+      return command satisfies never;
+  }
+}
+
+const ENDS: TurnEnd[] = [
+  { type: "finished" },
+  { type: "stopped", why: "context" },
+  { type: "too-long" },
+  { type: "failed", message: "x" },
+  { type: "crashed", message: "x" },
+  { type: "stopped", why: "window-too-small" },
+];
+
+function turn(
+  command: Command,
+  place: { session: string; phase: string; attempt: number },
+  plan: Plan,
+  choose: (n: number) => number,
+): Fact[] {
+  const facts: Fact[] = [];
+  const tasks = plan.phases.find((phase) => phase.id === place.phase)?.tasks ?? [];
+  const task = tasks[choose(5)];
+  if (task !== undefined) facts.push({ type: "progress-reported", ...place, message: "m", task: task.id });
+  const what = choose(6);
+  if (what === 0) facts.push({ type: "result-reported", ...place, result: result(choose(8)) });
+  facts.push({
+    type: "turn-ended",
+    command: command.id,
+    ...place,
+    end: what === 0 ? { type: "finished" } : (ENDS[what] as TurnEnd),
+  });
+  return facts;
+}
+
+const result = (n: number): PhaseResult => ({
+  status: n === 7 ? "failed" : n === 6 ? "split_request" : n === 5 ? "needs_human_verification" : "completed",
+  summary: "s",
+  tasks_completed: [],
+  tasks_remaining: [],
+  files_modified: [],
+  decisions: [],
+});
