@@ -11,7 +11,7 @@
  * It must never throw from `send` or `close`: how a turn ended, a crash included, is a value.
  */
 import type { MeterInput } from "../context/meter.js";
-import type { TurnEnd, Usage } from "../run/event.js";
+import type { StopWhy, TurnEnd, Usage } from "../run/event.js";
 import type { SegnoTools } from "../tools/tools.js";
 
 export interface AgentAbilities {
@@ -30,9 +30,9 @@ export type Observation =
   | { type: "said"; text: string }
   | { type: "compacted"; before: number; after: number | undefined };
 
-export type StopWhy = Extract<TurnEnd, { type: "stopped" }>["why"];
-
 export interface SessionHandlers {
+  /** The agent's main process was started: it must not outlive Segno. */
+  spawned(pid: number): void;
   observe(observation: Observation): void;
   boundary(): Promise<{ stop: false } | { stop: true; why: StopWhy }>;
   /** The agent wants to compact its context: whether it may. */
@@ -48,6 +48,8 @@ export interface SessionOptions {
   permissionMode: "bypassPermissions" | "acceptEdits" | "dontAsk" | "auto";
   /** Load no settings of the user or the project. */
   isolated: boolean;
+  /** The agent's own session to take up again; only where `canResume` said so. */
+  resume: string | undefined;
   tools: SegnoTools;
   handlers: SessionHandlers;
 }
@@ -62,5 +64,7 @@ export interface AgentSession {
 export interface Agent {
   name: string;
   abilities: AgentAbilities;
+  /** Whether the agent still has this conversation. */
+  canResume(agentSession: string, env: Record<string, string>): boolean;
   open(options: SessionOptions): Promise<AgentSession>;
 }

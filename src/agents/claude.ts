@@ -8,13 +8,15 @@
  * 3. A turn is over with its result message and an empty set of background tasks, not before.
  */
 import { spawn } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { type Options, type Query, query, type SDKMessage, type SDKUserMessage } from "@anthropic-ai/claude-agent-sdk";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
-import type { TurnEnd } from "../run/event.js";
+import type { StopWhy, TurnEnd } from "../run/event.js";
 import { mcpServer, SERVER_NAME, TOOL_PREFIX } from "../tools/mcp.js";
-import type { Agent, AgentSession, SessionOptions, StopWhy } from "./agent.js";
+import type { Agent, AgentSession, SessionOptions } from "./agent.js";
 import { ClaudeStream } from "./claude-stream.js";
-import { MARKER, sweep } from "./processes.js";
+import { diesWithParent, MARKER, sweep } from "./processes.js";
 import { PromptQueue } from "./prompt-queue.js";
 
 /** Tools that would move the session away from its checkout, or wake it up when Segno thinks it is idle. */
@@ -43,8 +45,16 @@ export function claudeAgent(executable: string | undefined): Agent {
   return {
     name: "claude",
     abilities: { stop: "boundary", usage: "call", compactionVeto: true, resume: true },
+    canResume: hasTranscript,
     open: (options) => openSession(options, executable),
   };
+}
+
+/** Claude Code keeps one transcript per session, in a folder per project. */
+function hasTranscript(agentSession: string, env: Record<string, string>): boolean {
+  const projects = join(env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? "", ".claude"), "projects");
+  if (!existsSync(projects)) return false;
+  return readdirSync(projects).some((project) => existsSync(join(projects, project, `${agentSession}.jsonl`)));
 }
 
 async function openSession(options: SessionOptions, executable: string | undefined): Promise<AgentSession> {
@@ -110,6 +120,7 @@ class ClaudeSession implements AgentSession {
       cwd: options.cwd,
       env: sessionEnv(options),
       ...(options.model === undefined ? {} : { model: options.model }),
+      ...(options.resume === undefined ? {} : { resume: options.resume }),
       ...(executable === undefined ? {} : { pathToClaudeCodeExecutable: executable }),
       permissionMode: options.permissionMode,
       allowDangerouslySkipPermissions: options.permissionMode === "bypassPermissions",
@@ -131,7 +142,10 @@ class ClaudeSession implements AgentSession {
       },
       spawnClaudeCodeProcess: ({ command, args, cwd, env, signal }) => {
         // Its own session: a Ctrl-C at the terminal is for Segno, which then ends the agent cleanly.
-        const child = spawn(command, args, { cwd, env, signal, stdio: ["pipe", "pipe", "pipe"], detached: true });
+        const [program, leading] = diesWithParent(command);
+        const stdio: ["pipe", "pipe", "pipe"] = ["pipe", "pipe", "pipe"];
+        const child = spawn(program, [...leading, ...args], { cwd, env, signal, stdio, detached: true });
+        if (child.pid !== undefined) options.handlers.spawned(child.pid);
         child.stderr.on("data", (data: Buffer) => {
           this.#stderr = (this.#stderr + data.toString()).slice(-4_000);
         });

@@ -3,6 +3,7 @@
  * command of an agent has a process group of its own, so a group is not enough.
  */
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { platform } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -32,6 +33,17 @@ export async function sweep(accepts: (marker: string) => boolean): Promise<numbe
   }
   return ended.size;
 }
+
+/**
+ * A command line whose process the kernel ends in the moment Segno ends, where Linux has `setpriv`. An agent that goes
+ * on for only some milliseconds can make one more model call; the warden follows for everything else.
+ */
+export function diesWithParent(command: string): [string, string[]] {
+  setpriv ??=
+    platform() === "linux" ? (["/usr/bin/setpriv", "/bin/setpriv"].find((path) => existsSync(path)) ?? "") : "";
+  return setpriv === "" ? [command, []] : [setpriv, ["--pdeathsig", "KILL", "--", command]];
+}
+let setpriv: string | undefined;
 
 function kill(pid: number, signal: NodeJS.Signals): void {
   try {

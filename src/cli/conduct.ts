@@ -1,15 +1,23 @@
-/** Drives a started run to its end, shows it, and ends with its exit code. */
-import { drive } from "../engine/drive.js";
+/** Conducts a run, shows it, and ends with its exit code. */
+import { conductRun } from "../engine/conduct.js";
 import type { World } from "../engine/world.js";
 import type { RunState } from "../run/state.js";
 import { journalPath } from "../store/file.js";
 import type { RunReport } from "../view/report.js";
 import { summaryTable } from "../view/summary.js";
 import { EXIT } from "./exit.js";
+import { printFailure } from "./print.js";
+import type { Signals } from "./signals.js";
 
-export async function conduct(world: World, report: RunReport, json: boolean): Promise<number> {
-  await drive(world);
-  world.run.journal.close();
+export async function conduct(world: World, report: RunReport, signals: Signals, json: boolean): Promise<number> {
+  signals.conducting(world);
+  try {
+    await conductRun(world);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+    printFailure({ type: "disk-full", run: world.run.state.run }, json);
+    return EXIT.stopped;
+  }
   if (!json) printEnd(world, report);
   return exitCode(world.run.state);
 }
@@ -44,4 +52,5 @@ function printEnd({ run }: World, report: RunReport): void {
   }
   console.log(`repository  ${run.state.top}`);
   console.log(`journal     ${journalPath(run.folder)}`);
+  if (run.state.status !== "completed") console.log(`go on with  segno resume ${run.state.run}`);
 }

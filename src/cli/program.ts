@@ -39,16 +39,28 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
       .option("--context-threshold <percent>", "hand over at this percentage of the window (default 80)")
       .option("--max-restarts <n>", "handovers in a row without a finished task before a phase fails (default 3)");
 
-  contextFlags(program.command("run"))
-    .argument("<plan>", "the plan, a Markdown file in this repository")
-    .description("Run a plan with the real agent.")
-    .option("--permission-mode <mode>", "what the agent may do without asking")
+  const runFlags = (command: Command): Command =>
+    contextFlags(command)
+      .option("--permission-mode <mode>", "what the agent may do without asking")
+      .option("--auto-commit", "commit each phase and before each handover (default)")
+      .option("--no-auto-commit", "keep snapshots under refs/segno/ only");
+
+  runFlags(program.command("run"))
+    .argument("[plan]", "the plan, a Markdown file in this repository (default: go on with the newest interrupted run)")
+    .description("Run a plan with the real agent, or go on with an interrupted run of it.")
+    .option("--fresh", "start anew even if a run of this plan was interrupted")
     .option("--allow-dirty", "start although tracked files are changed; they stay out of every commit")
     .addHelpText(
       "after",
       "\nExamples:\n  segno run PLAN.md --permission-mode acceptEdits\n  segno run PLAN.md --context-threshold 70 --json > events.jsonl",
     )
     .action(async (plan, flags) => end(await (await import("./commands/run.js")).runCommand(plan, flags)));
+
+  runFlags(program.command("resume"))
+    .argument("[run]", "a run's id (default: the newest interrupted one)")
+    .description("Go on with a run that was interrupted, stopped or failed.")
+    .addHelpText("after", "\nExamples:\n  segno resume\n  segno resume 20261116-004649-15f3")
+    .action(async (run, flags) => end(await (await import("./commands/resume.js")).resumeCommand(run, flags)));
 
   contextFlags(program.command("rehearse"))
     .argument("[plan]", "the plan, a Markdown file in this repository")

@@ -1,48 +1,73 @@
-/** The configuration of a repository: flags over file over defaults. */
+/** The effective configuration: flags, then environment (`SEGNO_*`), then file, then defaults. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { loadConfig } from "../config/load.js";
-import type { Config } from "../config/schema.js";
+import { type Layer, loadConfig, type Sources } from "../config/load.js";
+import { type Config, configSchema } from "../config/schema.js";
 import { bad, good, type Result } from "../engine/failure.js";
 import { Git } from "../git/git.js";
 
+/** Flags by their configuration keys; commander gives text or booleans. */
 export interface ConfigFlags {
   model?: string;
   permissionMode?: string;
   contextLimit?: string;
   contextThreshold?: string;
   maxRestarts?: string;
+  autoCommit?: boolean;
 }
 
-const number = (value: string | undefined): number | string | undefined =>
-  value === undefined || value.trim() === "" || Number.isNaN(Number(value)) ? value : Number(value);
-
-function overridesOf(flags: ConfigFlags): Record<string, unknown> {
-  const overrides = {
-    model: flags.model,
-    permission_mode: flags.permissionMode,
-    context_limit: number(flags.contextLimit),
-    context_threshold: number(flags.contextThreshold),
-    max_restarts: number(flags.maxRestarts),
-  };
-  return Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined));
+export interface Settings {
+  config: Config;
+  sources: Sources;
+  file: string;
 }
 
 export async function readSettings(
   cwd: string,
   flags: ConfigFlags,
-  extra: Record<string, unknown> = {},
-): Promise<Result<Config>> {
+  preset: Record<string, unknown> = {},
+): Promise<Result<Settings>> {
   const top = await new Git(cwd).attempt(["rev-parse", "--show-toplevel"]);
   const file = join(top.ok ? top.stdout.trim() : cwd, ".segno", "config.yaml");
-  const source = existsSync(file) ? readFileSync(file, "utf8") : "";
-  const loaded = loadConfig(source, { ...extra, ...overridesOf(flags) });
-  if (loaded.ok) return good(loaded.config);
-  return bad({
-    type: "config",
-    problems: loaded.problems.map((problem) => ({
-      file: problem.line > 0 ? ".segno/config.yaml" : "flags",
-      ...problem,
-    })),
-  });
+  const layers: Layer[] = [
+    { name: "preset", values: preset },
+    { name: "file", source: existsSync(file) ? readFileSync(file, "utf8") : "" },
+    { name: "environment", values: environmentValues() },
+    { name: "flag", values: flagValues(flags) },
+  ];
+  const loaded = loadConfig(layers);
+  if (loaded.ok) return good({ config: loaded.config, sources: loaded.sources, file });
+  const problems = loaded.problems.map(({ layer, ...problem }) => ({
+    file: layer === "file" ? ".segno/config.yaml" : layer === "flag" ? "on the command line" : `in the ${layer}`,
+    ...problem,
+  }));
+  return bad({ type: "config", problems });
+}
+
+function flagValues(flags: ConfigFlags): Record<string, unknown> {
+  const { model, permissionMode, contextLimit, contextThreshold, maxRestarts, autoCommit } = flags;
+  return {
+    model,
+    permission_mode: permissionMode,
+    context_limit: readValue(contextLimit),
+    context_threshold: readValue(contextThreshold),
+    max_restarts: readValue(maxRestarts),
+    auto_commit: autoCommit,
+  };
+}
+
+/** `SEGNO_CONTEXT_THRESHOLD=70` is `context_threshold: 70`. */
+function environmentValues(): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.keys(configSchema.shape).flatMap((key) => {
+      const value = process.env[`SEGNO_${key.toUpperCase()}`];
+      return value === undefined ? [] : [[key, readValue(value)]];
+    }),
+  );
+}
+
+function readValue(text: string | undefined): unknown {
+  if (text === undefined) return undefined;
+  if (text === "true" || text === "false") return text === "true";
+  return text.trim() === "" || Number.isNaN(Number(text)) ? text : Number(text);
 }

@@ -1,6 +1,7 @@
 /** A failure → what happened, why it matters, what to do next. */
 import type { Failure } from "../engine/failure.js";
 import type { Diagnostic } from "../plan/model.js";
+import { MODES } from "./permission.js";
 
 export interface Words {
   what: string;
@@ -44,7 +45,7 @@ export function wordsOf(failure: Failure): Words {
       return {
         what: "No permission_mode is chosen.",
         why: "Nobody is there to answer the agent's permission prompts, so it must be decided before what it may do by itself.",
-        next: "Pass --permission-mode, or write it to .segno/config.yaml:\n  bypassPermissions  everything, best in a container or on a machine of its own\n  acceptEdits        edits in the repository; shell commands only where your settings allow them\n  dontAsk            only what your agent's settings allow\n  auto               the agent's own classifier decides",
+        next: `Pass --permission-mode, or write it to .segno/config.yaml:\n${modeLines()}`,
       };
     case "no-agent":
       return {
@@ -66,6 +67,33 @@ export function wordsOf(failure: Failure): Words {
         what: `The journal ${failure.file} is damaged at line ${failure.line}: ${failure.why}.`,
         why: "What happened after that line cannot be trusted, so Segno does not go on from it.",
         next: `The ${failure.readable} events before it are sound. What was committed is in git. Start a new run with --fresh, or restore the file from a backup.`,
+      };
+    case "held":
+      return {
+        what: `${failure.what === "run" ? `The run ${failure.run} is` : `Another run (${failure.run}) is`} in progress in this checkout: process ${failure.pid}, since ${failure.since}.`,
+        why: "Two runs in one checkout would commit each other's work.",
+        next: "Watch it with `segno status`, stop it with `segno stop`, or use another clone or worktree.",
+      };
+    case "old-run":
+      return {
+        what: `Run ${failure.run} of ${failure.plan} was interrupted ${Math.round(failure.hours)} hours ago, longer than resume_window_hours (${failure.window}).`,
+        why: "So much may have changed since that going on should be your decision.",
+        next: `Go on with it:    segno resume ${failure.run}\nOr start anew:     segno run ${failure.plan} --fresh`,
+      };
+    case "nothing-to-resume":
+      return {
+        what:
+          failure.run === undefined
+            ? `There is nothing to resume: ${failure.why}.`
+            : `Run ${failure.run} cannot be resumed: ${failure.why}.`,
+        why: "A run goes on only where something is left to do.",
+        next: "Start one with `segno run PLAN.md`; `segno status` shows the newest.",
+      };
+    case "disk-full":
+      return {
+        what: "The disk is full.",
+        why: "What happens next could not be written down, so the run stopped. Nothing that was done is lost.",
+        next: `Make room, then go on with: segno resume ${failure.run}`,
       };
     case "windows":
       return {
@@ -117,3 +145,6 @@ function repositoryWords({ problem, detail }: Extract<Failure, { type: "reposito
 
 export const diagnosticText = ({ file, line, message, fix }: Diagnostic): string =>
   `  ${file}:${line}: ${message}\n    ${fix.replaceAll("\n", "\n    ")}`;
+
+const modeLines = (): string =>
+  MODES.map(({ name, meaning }) => `  permission_mode: ${name.padEnd(18)} # ${meaning}`).join("\n");

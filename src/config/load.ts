@@ -1,93 +1,111 @@
-/** `.segno/config.yaml` → configuration, or problems with line and column. */
+/** Layers of values → configuration, or problems with line and column. A later layer wins. */
 import { isMap, LineCounter, type Node, parseDocument } from "yaml";
 import { type Config, configSchema } from "./schema.js";
+import { nearest } from "./suggest.js";
+
+export type LayerName = "preset" | "file" | "environment" | "flag";
+
+/** YAML text, or values that were read elsewhere. */
+export type Layer = { name: LayerName } & ({ source: string } | { values: Readonly<Record<string, unknown>> });
 
 export interface KeyProblem {
+  layer: LayerName;
   line: number;
   column: number;
   message: string;
   fix: string;
 }
 
-export type Loaded = { ok: true; config: Config } | { ok: false; problems: KeyProblem[] };
+/** Where each effective value comes from. */
+export type Sources = Record<string, LayerName | "default">;
 
-/** `overrides` (flags, environment) win over the file's values. */
-export function loadConfig(source: string, overrides: Readonly<Record<string, unknown>>): Loaded {
-  const lines = new LineCounter();
-  const document = parseDocument(source, { lineCounter: lines, prettyErrors: false });
-  const at = (offset: number) => {
-    const { line, col } = lines.linePos(offset);
-    return { line, column: col };
-  };
-  if (document.errors.length > 0) {
-    const problems = document.errors.map((error) => ({
-      ...at(error.pos[0]),
-      message: `This is not valid YAML: ${error.message}`,
-      fix: "Correct the line; each entry is `key: value`.",
-    }));
-    return { ok: false, problems };
+export type Loaded = { ok: true; config: Config; sources: Sources } | { ok: false; problems: KeyProblem[] };
+
+interface ReadLayer {
+  values: Record<string, unknown>;
+  placeOf: (key: string) => { line: number; column: number };
+  problems: KeyProblem[];
+}
+
+const KEYS = Object.keys(configSchema.shape);
+const NOWHERE = { line: 0, column: 0 };
+
+export function loadConfig(layers: readonly Layer[]): Loaded {
+  const read = layers.map((layer) => ({ name: layer.name, ...readLayer(layer) }));
+  const broken = read.flatMap((layer) => layer.problems);
+  if (broken.length > 0) return { ok: false, problems: broken };
+  const values: Record<string, unknown> = {};
+  const sources: Sources = Object.fromEntries(KEYS.map((key) => [key, "default"]));
+  for (const layer of read) {
+    for (const [key, value] of Object.entries(layer.values)) {
+      if (value === undefined) continue;
+      values[key] = value;
+      sources[key] = layer.name;
+    }
   }
-  if (document.contents !== null && !isMap(document.contents)) {
-    return {
-      ok: false,
-      problems: [
-        {
-          line: 1,
-          column: 1,
-          message: "The configuration must be a list of `key: value` lines.",
-          fix: "For example: context_threshold: 80",
-        },
-      ],
-    };
-  }
-  const values = { ...(document.toJS() as Record<string, unknown> | null), ...overrides };
   const parsed = configSchema.safeParse(values);
-  if (parsed.success) return { ok: true, config: parsed.data };
-  const place = (key: string) => {
-    const pair = isMap(document.contents)
-      ? document.contents.items.find((item) => String(item.key) === key)
-      : undefined;
-    const offset = (pair?.key as Node | undefined)?.range?.[0];
-    return offset === undefined ? { line: 0, column: 0 } : at(offset);
+  if (parsed.success) return { ok: true, config: parsed.data, sources };
+  const at = (key: string) => {
+    const layer = read.findLast((candidate) => candidate.values[key] !== undefined);
+    return { layer: layer?.name ?? ("file" as const), ...(layer?.placeOf(key) ?? NOWHERE) };
   };
   const problems = parsed.error.issues.flatMap((issue): KeyProblem[] => {
     if (issue.code === "unrecognized_keys") {
-      return issue.keys.map((key) => ({ ...place(key), message: `There is no key \`${key}\`.`, fix: suggestion(key) }));
+      return issue.keys.map((key) => ({ ...at(key), message: `There is no key \`${key}\`.`, fix: unknownKey(key) }));
     }
     const key = String(issue.path[0]);
     return [
-      {
-        ...place(key),
-        message: `\`${key}\` has a value that cannot be used: ${issue.message}.`,
-        fix: describeKey(key),
-      },
+      { ...at(key), message: `\`${key}\` has a value that cannot be used: ${issue.message}.`, fix: describeKey(key) },
     ];
   });
   return { ok: false, problems };
 }
 
-const KEYS = Object.keys(configSchema.shape);
+function readLayer(layer: Layer): ReadLayer {
+  if ("values" in layer) return { values: { ...layer.values }, placeOf: () => NOWHERE, problems: [] };
+  const lines = new LineCounter();
+  const document = parseDocument(layer.source, { lineCounter: lines, prettyErrors: false });
+  const at = (offset: number) => {
+    const { line, col } = lines.linePos(offset);
+    return { line, column: col };
+  };
+  const problem = (place: { line: number; column: number }, message: string, fix: string): ReadLayer => ({
+    values: {},
+    placeOf: () => NOWHERE,
+    problems: [{ layer: layer.name, ...place, message, fix }],
+  });
+  const error = document.errors[0];
+  if (error !== undefined) {
+    return problem(
+      at(error.pos[0]),
+      `This is not valid YAML: ${error.message}`,
+      "Correct the line; each entry is `key: value`.",
+    );
+  }
+  const { contents } = document;
+  if (contents === null) return { values: {}, placeOf: () => NOWHERE, problems: [] };
+  if (!isMap(contents)) {
+    return problem(
+      { line: 1, column: 1 },
+      "The configuration must consist of `key: value` lines.",
+      "For example: context_threshold: 80",
+    );
+  }
+  return {
+    values: document.toJS() as Record<string, unknown>,
+    placeOf: (key) => {
+      const pair = contents.items.find((item) => String(item.key) === key);
+      const offset = (pair?.key as Node | undefined)?.range?.[0];
+      return offset === undefined ? NOWHERE : at(offset);
+    },
+    problems: [],
+  };
+}
 
-function suggestion(key: string): string {
-  const near = KEYS.map((known) => ({ known, far: distance(key, known) })).sort((a, b) => a.far - b.far)[0];
-  return near !== undefined && near.far <= Math.max(2, key.length / 3)
-    ? `Did you mean \`${near.known}\`?`
-    : `Keys: ${KEYS.join(", ")}.`;
+function unknownKey(key: string): string {
+  const near = nearest(key, KEYS);
+  return near === undefined ? `Keys: ${KEYS.join(", ")}.` : `Did you mean \`${near}\`?`;
 }
 
 const describeKey = (key: string): string =>
   configSchema.shape[key as keyof typeof configSchema.shape]?.description ?? "";
-
-/** Levenshtein distance. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1] ? 0 : 1;
-      next.push(Math.min((row[j] as number) + 1, (next[j - 1] as number) + 1, (row[j - 1] as number) + same));
-    }
-    row = next;
-  }
-  return row[b.length] as number;
-}

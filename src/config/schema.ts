@@ -37,6 +37,31 @@ export const configSchema = z.strictObject({
     .max(100)
     .default(3)
     .describe("Sessions that may try to repair failing gates before a phase fails."),
+  auto_commit: z
+    .boolean()
+    .default(true)
+    .describe("Commit each phase and before each handover; if false, snapshots are kept under `refs/segno/` only."),
+  commit_on_failure: z.boolean().default(false).describe("Commit what a failed phase leaves, marked as partial."),
+  commit_message_template: z
+    .string()
+    .min(1)
+    .max(500)
+    .regex(
+      /^(?:[^{}]|\{(?:phase_id|phase_name|status)\})*$/,
+      "it may hold only the placeholders {phase_id}, {phase_name} and {status}",
+    )
+    .default("Segno: Phase {phase_id} - {phase_name} {status}")
+    .describe(
+      "The first line of a commit; `{phase_id}`, `{phase_name}` and `{status}` (`✓` or `⚠️ partial`) are filled in.",
+    ),
+  resume_window_hours: z
+    .number()
+    .min(0)
+    .max(8_760)
+    .default(24)
+    .describe(
+      "An interrupted run younger than this is taken up again by `segno run`; an older one only by `segno resume`.",
+    ),
   gate_timeout_minutes: z.number().min(0.01).max(1_440).default(15).describe("How long one gate may run."),
 });
 

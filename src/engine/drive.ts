@@ -15,6 +15,11 @@ export async function drive(world: World): Promise<RunStatus> {
   run.onEvent((event) => {
     if (!OBSERVATIONS.has(event.type)) wake();
   });
+  const fail = (error: unknown) => {
+    failure ??= error;
+    wake();
+  };
+  run.onBroken(fail);
   while (run.state.status === "running" && failure === undefined) {
     const changed = new Promise<void>((resolve) => {
       wake = resolve;
@@ -25,16 +30,10 @@ export async function drive(world: World): Promise<RunStatus> {
         continue;
       }
       run.append({ type: "command-issued", phase: decision.command.phase, command: decision.command });
-      perform(world, decision.command).catch((error: unknown) => {
-        failure = error;
-        wake();
-      });
+      perform(world, decision.command).catch(fail);
     }
     await changed;
   }
-  if (failure !== undefined) {
-    for (const session of world.sessions.values()) await session.agent.close();
-    throw failure;
-  }
+  if (failure !== undefined) throw failure;
   return run.state.status;
 }

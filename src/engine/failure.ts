@@ -17,10 +17,14 @@ export type Failure =
   | { type: "config"; problems: ConfigProblem[] }
   | { type: "repository"; problem: RepositoryProblem; detail: string }
   | { type: "dirty"; files: string[] }
+  | { type: "held"; what: "run" | "checkout"; pid: number; since: string; run: string }
+  | { type: "old-run"; run: string; plan: string; hours: number; window: number }
+  | { type: "nothing-to-resume"; run: string | undefined; why: string }
   | { type: "no-permission-mode" }
   | { type: "no-agent"; detail: string }
   | { type: "no-run"; run: string | undefined }
   | { type: "journal"; file: string; line: number; why: string; readable: number }
+  | { type: "disk-full"; run: string }
   | { type: "windows" };
 
 export type Result<T> = { ok: true; value: T } | { ok: false; failure: Failure };

@@ -24,6 +24,7 @@ export class LiveRun {
   readonly folder: string;
   readonly #listeners: ((event: RunEvent) => void)[] = [];
   readonly #ledgers = new Map<string, Ledger>();
+  #onBroken: (error: unknown) => void = () => {};
   #state: RunState | undefined;
   #seq = 0;
 
@@ -53,12 +54,31 @@ export class LiveRun {
 
   append(...facts: Fact[]): void {
     const durable = facts.some((fact) => !OBSERVATIONS.has(fact.type));
-    const appended = this.journal.append(this.#seq, facts, { durable });
-    if (!appended.ok) throw new Error("another process wrote to this run's journal");
+    const appended = this.#write(facts, durable);
     for (const event of appended.events) {
       this.#fold(event);
       for (const listener of this.#listeners) listener(event);
     }
+  }
+
+  /** Called when the journal cannot be written: whoever appended may not be able to stop the run, this can. */
+  onBroken(listener: (error: unknown) => void): void {
+    this.#onBroken = listener;
+  }
+
+  #write(facts: Fact[], durable: boolean): { events: RunEvent[] } {
+    try {
+      const appended = this.journal.append(this.#seq, facts, { durable });
+      if (!appended.ok) throw new Error("another process wrote to this run's journal");
+      return appended;
+    } catch (error) {
+      this.#onBroken(error);
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.journal.close();
   }
 
   putBlob(content: string): BlobRef {

@@ -9,7 +9,7 @@ import type { AgentSession, Observation, SessionHandlers } from "../agents/agent
 import { type Meter, meter, newMeter, readMeter } from "../context/meter.js";
 import { decideBoundary, handoversOn, thresholdTokens } from "../context/policy.js";
 import type { Claims } from "../handover/checkpoint.js";
-import { phaseOf } from "../run/state.js";
+import { isAttempt, phaseOf } from "../run/state.js";
 import { type SegnoTools, segnoTools, type ToolHandlers } from "../tools/tools.js";
 import { markerOf, type OpenSession, type World } from "./world.js";
 
@@ -31,6 +31,8 @@ export class LiveSession implements OpenSession {
   #firstPrompt: number | undefined;
   claims: Claims | undefined;
   #refusedBatches = 0;
+  #resumed = false;
+  #pid: number | undefined;
 
   constructor(world: World, place: Place) {
     this.#world = world;
@@ -39,7 +41,9 @@ export class LiveSession implements OpenSession {
     this.tools = segnoTools(this.#toolHandlers());
   }
 
-  async open(): Promise<AgentSession> {
+  /** `resume`: the agent's own conversation to go on with. */
+  async open(resume: string | undefined): Promise<AgentSession> {
+    this.#resumed = resume !== undefined;
     const { run, agent, agentEnv: env, isolated, permissionMode } = this.#world;
     const { config, cwd } = run.state;
     this.#agent = await agent.open({
@@ -49,10 +53,18 @@ export class LiveSession implements OpenSession {
       model: config.model,
       permissionMode,
       isolated,
+      resume,
       tools: this.tools,
       handlers: this.#handlers(),
     });
     return this.#agent;
+  }
+
+  /** Ends the agent and everything it started; the number of processes that had to be ended. */
+  async close(): Promise<number> {
+    const swept = await this.agent.close();
+    if (this.#pid !== undefined) this.#world.warden?.unwatch(this.#pid);
+    return swept;
   }
 
   get agent(): AgentSession {
@@ -62,6 +74,10 @@ export class LiveSession implements OpenSession {
 
   #handlers(): SessionHandlers {
     return {
+      spawned: (pid) => {
+        this.#pid = pid;
+        this.#world.warden?.watch(pid);
+      },
       observe: (observation) => this.#observe(observation),
       boundary: async () => this.#boundary(),
       mayCompact: () => {
@@ -118,7 +134,8 @@ export class LiveSession implements OpenSession {
 
   #boundary(): Awaited<ReturnType<SessionHandlers["boundary"]>> {
     const { run } = this.#world;
-    const { config, stopping } = run.state;
+    const { config, stopping, hold } = run.state;
+    const phase = run.state.phases.get(this.#place.phase);
     const session = run.state.sessions.get(this.#place.session);
     if (session?.result !== undefined) return { stop: true, why: "reported" };
     if (session?.step === "checkpointing") {
@@ -127,9 +144,16 @@ export class LiveSession implements OpenSession {
       return over ? { stop: true, why: "reported" } : { stop: false };
     }
     const reading = readMeter(this.#meter);
-    const decision = decideBoundary(config, { reading, firstPrompt: this.#firstPrompt, compactAt: this.#compactAt });
-    if (decision.go && !stopping) return { stop: false };
-    const why = stopping || decision.go ? "stop-requested" : decision.why;
+    const decision = decideBoundary(config, {
+      reading,
+      // A conversation that was taken up again begins as full as it was.
+      firstPrompt: this.#resumed ? undefined : this.#firstPrompt,
+      compactAt: this.#compactAt,
+    });
+    const asked =
+      phase !== undefined && isAttempt(phase) && phase.skipping ? "skipped" : stopping ? "stop-requested" : undefined;
+    const why = asked ?? (decision.go ? (hold === undefined ? undefined : "paused") : decision.why);
+    if (why === undefined) return { stop: false };
     const threshold = Math.round(thresholdTokens(config, reading.window, this.#compactAt));
     run.append({ type: "boundary-decided", ...this.#place, why, reading, threshold });
     return { stop: true, why };

@@ -2,13 +2,18 @@
 import type { Agent, AgentSession } from "../agents/agent.js";
 import type { Git } from "../git/git.js";
 import type { Claims } from "../handover/checkpoint.js";
+import type { RunEvent } from "../run/event.js";
+import type { Lock } from "../store/lock.js";
 import type { LiveRun } from "./live-run.js";
+import type { PlanFiles } from "./plan-files.js";
+import type { Warden } from "./warden.js";
 
 /** A session whose agent is running. */
 export interface OpenSession {
   agent: AgentSession;
   /** What the agent handed over, if it was asked to. */
   claims: Claims | undefined;
+  close(): Promise<number>;
 }
 
 export interface World {
@@ -25,7 +30,45 @@ export interface World {
   readPlanFile: (path: string) => string | undefined;
   writePlanFile: (path: string, content: string) => void;
   sessions: Map<string, OpenSession>;
+  lock: Lock;
+  /** There while the run is conducted. */
+  warden: Warden | undefined;
 }
+
+/** What a run works with, new or taken up again. */
+export interface Hands {
+  agent: Agent;
+  agentEnv: Record<string, string>;
+  gateEnv: Record<string, string>;
+  isolated: boolean;
+  permissionMode: World["permissionMode"];
+  onEvent: (event: RunEvent) => void;
+}
+
+export function worldOf(run: LiveRun, git: Git, hands: Hands, files: PlanFiles, lock: Lock): World {
+  const { agent, agentEnv, gateEnv, isolated, permissionMode } = hands;
+  const { read: readPlanFile, write: writePlanFile } = files;
+  return {
+    run,
+    git,
+    agent,
+    agentEnv,
+    gateEnv,
+    isolated,
+    permissionMode,
+    readPlanFile,
+    writePlanFile,
+    sessions: new Map(),
+    lock,
+    warden: undefined,
+  };
+}
+
+/** Whether a marker belongs to this run. */
+export const isOfRun =
+  (run: string) =>
+  (marker: string): boolean =>
+    marker.startsWith(`${run}:`);
 
 /** Marks the processes of one session or gate, in their environment. */
 export const markerOf = (run: string, id: string): string => `${run}:${id}`;

@@ -9,6 +9,7 @@
  * 3. A commit carries the id of its command as a trailer, so that a repeat after a crash is recognised.
  */
 import type { Git } from "./git.js";
+import { TRAILERS, trailerFormat } from "./history.js";
 import { snapshotTree, type TreeChange, treeChanges, withPrivateIndex } from "./trees.js";
 
 export interface CommitRequest {
@@ -32,17 +33,10 @@ export type CommitOutcome =
   | { type: "nothing" }
   | { type: "failed"; why: string };
 
-const RUN_TRAILER = "Segno-Run";
-const COMMAND_TRAILER = "Segno-Command";
-
 /** The commit this command already made, if Segno ended before it could say so. */
 async function findCommit(git: Git, { head, run, command }: CommitRequest): Promise<string | undefined> {
-  const trailer = (key: string) => `%(trailers:key=${key},valueonly,separator=%x2C)`;
-  const log = await git.attempt([
-    "log",
-    `--format=%H%x00${trailer(RUN_TRAILER)}%x00${trailer(COMMAND_TRAILER)}`,
-    `${head}..HEAD`,
-  ]);
+  const format = `--format=${trailerFormat(TRAILERS.run, TRAILERS.command)}`;
+  const log = await git.attempt(["log", format, `${head}..HEAD`]);
   const row = log.stdout.split("\n").find((line) => {
     const [, ofRun, ofCommand] = line.split("\0");
     return ofRun === run && ofCommand === command;
@@ -103,11 +97,23 @@ async function selectChanges(git: Git, request: CommitRequest): Promise<{ taken:
   return { taken, leftOut };
 }
 
+/** The whole working tree as a commit that is on no branch: for users who want to commit themselves. */
+export async function keepSnapshot(git: Git, request: CommitRequest): Promise<CommitOutcome & { ref: string }> {
+  const ref = `refs/segno/${request.run}/snapshots/${request.command.replaceAll("/", "-")}`;
+  const head = await git.line(["rev-parse", "HEAD"]);
+  const tree = await snapshotTree(git);
+  const changes = await treeChanges(git, head, tree);
+  if (changes.length === 0) return { type: "nothing", ref };
+  const sha = await git.line(["commit-tree", tree, "-p", head, "-F", "-"], { input: messageText(request) });
+  await git.raw(["update-ref", ref, sha]);
+  return { type: "made", sha, files: changes.length, leftOut: [], ref };
+}
+
 const entryLine = ({ kind, mode, blob, path }: TreeChange): string =>
   kind === "D" ? `0 ${"0".repeat(40)}\t${path}\0` : `${mode} ${blob}\t${path}\0`;
 
 const messageText = ({ message, run, command, trailers }: CommitRequest): string => {
-  const all = [[RUN_TRAILER, run], [COMMAND_TRAILER, command], ...trailers];
+  const all = [[TRAILERS.run, run], [TRAILERS.command, command], ...trailers];
   return `${message}\n\n${all.map(([name, value]) => `${name}: ${value}`).join("\n")}\n`;
 };
 

@@ -42,7 +42,8 @@ async function unfinishedOperation(git: Git): Promise<string | undefined> {
 
 export interface PhaseBaseline {
   head: string;
-  tree: string;
+  /** The tree. */
+  baseline: string;
   /** Paths the user has staged: theirs to commit. */
   staged: string[];
 }
@@ -50,10 +51,10 @@ export interface PhaseBaseline {
 /** Remembers the tree as it is now under `refs/segno/`, so that no clean-up can take it away. */
 export async function takeBaseline(git: Git, run: string, name: string): Promise<PhaseBaseline> {
   const head = await git.line(["rev-parse", "HEAD"]);
-  const tree = await snapshotTree(git);
+  const baseline = await snapshotTree(git);
   const staged = await git.nulSeparated(["diff", "--cached", "--name-only", "-z", "--no-renames", "HEAD"]);
-  await git.raw(["update-ref", `refs/segno/${run}/${name}`, tree]);
-  return { head, tree, staged };
+  await git.raw(["update-ref", `refs/segno/${run}/${name}`, baseline]);
+  return { head, baseline, staged };
 }
 
 /** Files that changed since a baseline, for the ledger. */

@@ -67,15 +67,20 @@ export function remediationPrompt(
   ].join("\n\n");
 }
 
-function phaseParts({ plan, phase, tasksDone, finished }: PhaseView): string[] {
+function taskList({ phase, tasksDone }: PhaseView): string {
   const done = new Set(tasksDone);
   const tasks = phase.tasks.map((task) => `- [${done.has(task.id) ? "x" : " "}] ${task.id} ${task.title}`);
+  return `## State of the tasks\n\n${tasks.join("\n")}`;
+}
+
+function phaseParts(view: PhaseView): string[] {
+  const { plan, phase, finished } = view;
   return [
     `# Plan: ${plan.title}${plan.goal === "" ? "" : `\n\n${clip(plan.goal, 600)}`}`,
     ...(finished.length === 0 ? [] : [`## Phases that are done\n\n${finished.map(renderMetadata).join("\n\n")}`]),
     HOW_IT_WORKS,
     `# Phase ${phase.id}: ${phase.title}`,
-    ...(tasks.length === 0 ? [] : [`## State of the tasks\n\n${tasks.join("\n")}`]),
+    ...(phase.tasks.length === 0 ? [] : [taskList(view)]),
     `## The phase as the user wrote it (${phase.file})\n\n${phase.text.trim()}`,
   ];
 }
@@ -95,6 +100,16 @@ const HOW_IT_WORKS = `# How this works
 - When all tasks are done, or the phase cannot go on, call \`${TOOL_PREFIX}phase_result\` once and stop. Segno then runs the gates itself; only tool calls, git and gates count, not what you write.
 - Do not commit, switch branches or stash: Segno commits. Do not edit the plan's own files: Segno marks them.
 - If the phase is too large for one context window, go on working: Segno hands over to a fresh session in time.`;
+
+/** Into a conversation that was cut off when Segno ended: what it was doing last may be half done. */
+export function resumedPrompt(view: PhaseView): string {
+  return [
+    `Segno was interrupted and this conversation with it; it goes on now. Your last tool call may have been cut off: look at what it left before you repeat it. Go on with phase ${view.phase.id}.`,
+    taskList(view),
+  ].join("\n\n");
+}
+
+export const goOnPrompt = (): string => "The run was paused and goes on now. Continue where you stopped.";
 
 export const nudgePrompt = (): string =>
   `You ended your turn without reporting a result. If tasks are left, do them now. When the phase is finished, or cannot go on, call \`${TOOL_PREFIX}phase_result\`.`;

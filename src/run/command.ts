@@ -3,14 +3,17 @@
  * same id after a crash; it is in the journal before it is performed, and in the world where it can be.
  */
 export type Purpose = "work" | "remediate";
-export type TurnKind = "work" | "nudge" | "checkpoint";
-export type CommitKind = "handover" | "phase";
+/** `go-on`: after a pause. */
+export type TurnKind = "work" | "nudge" | "checkpoint" | "go-on";
+/** `failed`: what a failed phase leaves, if the user wants it kept. */
+export type CommitKind = "handover" | "phase" | "failed";
 
 /** Why a session is over. */
 export type SessionEnd =
   | "result"
   | "handed-over"
   | "stopped"
+  | "skipped"
   | "no-result"
   | "context-full"
   | "window-too-small"
@@ -27,7 +30,16 @@ interface OfPhase {
 
 export type Command =
   | ({ type: "start-phase" } & OfPhase)
-  | ({ type: "start-session"; session: string; purpose: Purpose; n: number } & OfPhase)
+  | ({
+      type: "start-session";
+      session: string;
+      purpose: Purpose;
+      n: number;
+      /** The agent's own conversation to take up again, if it is still there. */
+      resumes?: string | undefined;
+      /** What is asked there first: to go on, or, where no room is left for more, to hand over what it knows. */
+      opening: "work" | "checkpoint";
+    } & OfPhase)
   | ({ type: "continue-session"; session: string; turn: Exclude<TurnKind, "work"> } & OfPhase)
   | ({ type: "end-session"; session: string; reason: SessionEnd } & OfPhase)
   | ({ type: "run-gate"; gate: string; round: number } & OfPhase)

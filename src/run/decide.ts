@@ -7,10 +7,11 @@
  * 2. A phase has at most one command in flight, and at most one session that is not ended.
  * 3. No phase uses more sessions, idle handovers or remediations than its limits allow.
  */
+import { handoversOn, LARGE_RESULT, thresholdTokens } from "../context/policy.js";
 import { type Command, type CommitKind, commandId, type SessionEnd } from "./command.js";
 import type { Fact } from "./event.js";
 import type { PhaseFailure } from "./outcome.js";
-import { type Attempt, type PhaseState, phaseOf, type RunState, type SessionState } from "./state.js";
+import { type Attempt, isOver, type PhaseState, phaseOf, type RunState, type SessionState } from "./state.js";
 
 /** A command to perform, or a conclusion that is a fact as soon as it is drawn. */
 export type Decision = { type: "perform"; command: Command } | { type: "conclude"; fact: Fact };
@@ -19,26 +20,37 @@ export function decide(state: RunState): Decision[] {
   if (state.status !== "running") return [];
   const busy = new Set([...state.inFlight.values()].map((command) => command.phase));
   const decisions: Decision[] = [];
+  const resting = state.stopping || state.hold !== undefined;
   let underWay = [...state.phases.values()].filter(isUnderWay).length;
   for (const { id, dependsOn } of state.plan.phases) {
     const phase = state.phases.get(id);
     if (phase === undefined || busy.has(id)) continue;
-    if (state.stopping && beginsWork(phase)) continue;
+    if (
+      phase.step === "failed" &&
+      state.config.commit_on_failure &&
+      phase.attempted !== undefined &&
+      !phase.leftCommitted
+    ) {
+      decisions.push(commit(id, { ...phase.attempted, commitFailure: undefined }, "failed"));
+    }
+    if (isOver(phase)) continue;
+    if (resting && beginsWork(phase)) continue;
     if (phase.step === "waiting") {
-      if (underWay >= state.parallel || !dependsOn.every((other) => state.phases.get(other)?.step === "done")) continue;
+      if (underWay >= state.parallel || !dependsOn.every((other) => isSatisfied(state.phases.get(other)))) continue;
       underWay++;
     }
     const decision = decidePhase(state, id, phase);
     if (decision !== undefined) decisions.push(decision);
   }
-  if (decisions.length === 0 && state.inFlight.size === 0) return [{ type: "conclude", fact: conclusion(state) }];
-  return decisions;
+  if (decisions.length > 0 || state.inFlight.size > 0) return decisions;
+  return concludeRun(state);
 }
 
-const isUnderWay = (phase: PhaseState): boolean =>
-  phase.step !== "waiting" && phase.step !== "done" && phase.step !== "failed";
+const isUnderWay = (phase: PhaseState): boolean => phase.step !== "waiting" && !isOver(phase);
 
-/** What a stopping run leaves for later: everything that has not begun yet. */
+const isSatisfied = (phase: PhaseState | undefined): boolean => phase?.step === "done" || phase?.step === "skipped";
+
+/** What a stopping or paused run leaves for later: everything that has not begun yet. */
 function beginsWork(phase: PhaseState): boolean {
   switch (phase.step) {
     case "waiting":
@@ -53,12 +65,22 @@ function beginsWork(phase: PhaseState): boolean {
   }
 }
 
-function conclusion(state: RunState): Fact {
-  if (state.stopping && [...state.phases.values()].some((phase) => phase.step === "waiting" || isUnderWay(phase))) {
-    return { type: "run-stopped", why: "asked to stop" };
-  }
-  const failed = [...state.phases].filter(([, phase]) => phase.step !== "done").map(([id]) => id);
-  return failed.length === 0 ? { type: "run-completed" } : { type: "run-failed", phases: failed };
+function concludeRun(state: RunState): Decision[] {
+  const phases = [...state.phases.values()];
+  const conclude = (fact: Fact): Decision[] => [{ type: "conclude", fact }];
+  if (phases.every(isSatisfied)) return conclude({ type: "run-completed" });
+  const canGoOn =
+    phases.some(isUnderWay) ||
+    state.plan.phases.some(({ id, dependsOn }) => {
+      return (
+        state.phases.get(id)?.step === "waiting" && dependsOn.every((other) => isSatisfied(state.phases.get(other)))
+      );
+    });
+  if (canGoOn && state.stopping) return conclude({ type: "run-stopped", why: "asked to stop" });
+  // Paused, with an idle session or with nothing begun: someone will say when it goes on.
+  if (canGoOn && state.hold !== undefined) return [];
+  const open = [...state.phases].filter(([, phase]) => !isSatisfied(phase)).map(([id]) => id);
+  return conclude({ type: "run-failed", phases: open });
 }
 
 const perform = (command: Command): Decision => ({ type: "perform", command });
@@ -66,7 +88,6 @@ const perform = (command: Command): Decision => ({ type: "perform", command });
 function decidePhase(state: RunState, id: string, phase: PhaseState): Decision | undefined {
   switch (phase.step) {
     case "waiting":
-      return perform({ type: "start-phase", id: commandId(id, 1, "start"), phase: id, attempt: 1 });
     case "starting":
       return perform({
         type: "start-phase",
@@ -82,6 +103,7 @@ function decidePhase(state: RunState, id: string, phase: PhaseState): Decision |
     case "committing":
       return decideCommitted(id, phase);
     case "done":
+    case "skipped":
     case "failed":
       return undefined;
     default:
@@ -93,12 +115,13 @@ type Working = Extract<PhaseState, { step: "working" | "remediating" }>;
 
 function decideWork(state: RunState, id: string, phase: Working): Decision | undefined {
   const { next } = phase;
+  if (phase.skipping && next.type !== "running") return skipPhase(id);
   switch (next.type) {
     case "session":
       return startSession(state, id, phase, phase.step === "remediating" ? "remediate" : "work");
     case "running": {
       const session = state.sessions.get(next.session);
-      return session === undefined ? undefined : decideSession(phase, session, state.stopping);
+      return session === undefined ? undefined : decideSession(state, phase, session);
     }
     case "handover-commit":
       return decideAfterSession(state, id, phase);
@@ -109,7 +132,7 @@ function decideWork(state: RunState, id: string, phase: Working): Decision | und
 
 function startSession(state: RunState, id: string, phase: Attempt, purpose: "work" | "remediate"): Decision {
   const n = phase.sessions.length + 1;
-  if (n > state.config.max_sessions_per_phase) {
+  if (n - phase.sessionsBefore > state.config.max_sessions_per_phase) {
     return failPhase(id, phase.attempt, {
       category: "context_exhaustion",
       message: `Phase ${id} used all ${state.config.max_sessions_per_phase} sessions it may use (max_sessions_per_phase).`,
@@ -117,17 +140,48 @@ function startSession(state: RunState, id: string, phase: Attempt, purpose: "wor
     });
   }
   const session = commandId(id, phase.attempt, "session", n);
-  return perform({ type: "start-session", id: session, session, phase: id, attempt: phase.attempt, purpose, n });
+  const { resumes, opening } = conversationToResume(state, phase);
+  return perform({
+    type: "start-session",
+    id: session,
+    session,
+    phase: id,
+    attempt: phase.attempt,
+    purpose,
+    n,
+    resumes,
+    opening,
+  });
+}
+
+/**
+ * A session that ended with Segno, not by itself, is taken up again in its own conversation: it knows more than the
+ * ledger. Where it has no room left to work, it is asked for a checkpoint there.
+ */
+function conversationToResume(state: RunState, phase: Attempt): { resumes?: string; opening: "work" | "checkpoint" } {
+  const session = state.sessions.get(phase.sessions.at(-1) ?? "");
+  if (
+    session?.step !== "ended" ||
+    session.reason !== "killed" ||
+    session.result !== undefined ||
+    session.checkpointed
+  ) {
+    return { opening: "work" };
+  }
+  if (session.agentSession === undefined) return { opening: "work" };
+  const room = thresholdTokens(state.config, session.window, session.compactAt) - session.lastTokens;
+  const opening = room > LARGE_RESULT || !handoversOn(state.config) ? "work" : "checkpoint";
+  return { resumes: session.agentSession, opening };
 }
 
 /** A session that just went idle: ask for a checkpoint, nudge it once, or end it. */
-function decideSession(phase: Working, session: SessionState, stopping: boolean): Decision | undefined {
+function decideSession({ stopping, hold }: RunState, phase: Working, session: SessionState): Decision | undefined {
   if (session.step !== "idle") return undefined;
   const { end } = session;
-  const continueWith = (turn: "nudge" | "checkpoint"): Decision =>
+  const continueWith = (turn: "nudge" | "checkpoint" | "go-on"): Decision =>
     perform({
       type: "continue-session",
-      id: `${session.id}/${turn}`,
+      id: `${session.id}/turn/${session.turns + 1}`,
       session: session.id,
       phase: session.phase,
       attempt: phase.attempt,
@@ -143,14 +197,19 @@ function decideSession(phase: Working, session: SessionState, stopping: boolean)
       reason,
     });
   if (end.type === "crashed" || end.type === "failed") return endWith("crashed");
+  if (phase.skipping) return endWith("skipped");
   if (session.result !== undefined) return endWith("result");
   if (session.checkpointed) return endWith(stopping ? "stopped" : "handed-over");
   switch (end.type) {
     case "stopped":
-      return end.why === "window-too-small" ? endWith("window-too-small") : continueWith("checkpoint");
+      if (end.why === "window-too-small") return endWith("window-too-small");
+      if (end.why !== "paused" || stopping) return continueWith("checkpoint");
+      return hold === undefined ? continueWith("go-on") : undefined;
     case "too-long":
       return endWith("context-full");
     case "finished":
+      if (stopping) return continueWith("checkpoint");
+      if (hold !== undefined) return undefined;
       return session.nudged ? endWith("no-result") : continueWith("nudge");
     default:
       return end satisfies never;
@@ -232,6 +291,7 @@ function failureAfter(
         recommendation: "split",
       };
     case "stopped":
+    case "skipped":
     case "killed":
       return undefined;
     default:
@@ -240,6 +300,7 @@ function failureAfter(
 }
 
 function decideVerification(state: RunState, id: string, phase: Extract<PhaseState, { step: "verifying" }>): Decision {
+  if (phase.skipping) return skipPhase(id);
   const { gates } = phaseOf(state, id);
   const judged = new Set(phase.results.map((result) => result.gate));
   const gate = gates.find((candidate) => !judged.has(candidate.id));
@@ -271,6 +332,8 @@ function decideCommitted(id: string, phase: Extract<PhaseState, { step: "committ
     fact: { type: "phase-done", phase: id, attempt: phase.attempt, verified, tasksDone: phase.tasksDone },
   };
 }
+
+const skipPhase = (phase: string): Decision => ({ type: "conclude", fact: { type: "phase-skipped", phase } });
 
 const failPhase = (phase: string, attempt: number, failure: PhaseFailure): Decision => ({
   type: "conclude",

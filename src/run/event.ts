@@ -20,11 +20,13 @@ export interface Usage {
   output: number;
 }
 
+/** Why a turn was stopped at a boundary. `reported`: the agent handed in what the turn was for. */
+export type StopWhy = "context" | "window-too-small" | "stop-requested" | "paused" | "skipped" | "reported";
+
 /** How one turn of an agent ended. */
 export type TurnEnd =
   | { type: "finished" }
-  /** `reported`: the agent handed in what the turn was for. */
-  | { type: "stopped"; why: "context" | "window-too-small" | "stop-requested" | "reported" }
+  | { type: "stopped"; why: StopWhy }
   | { type: "too-long" }
   | { type: "failed"; message: string }
   | { type: "crashed"; message: string };
@@ -54,13 +56,31 @@ export type Fact =
       head: string;
       /** Phases the plan already marked as done: the user's word. */
       takenAsDone: string[];
+      /** Tasks that commits of an earlier run show as done, by phase. */
+      tasksInGit: Record<string, string[]>;
     }
+  /** Another process took the run up: after an interruption, a stop or a failure. */
+  | { type: "run-resumed"; config: Config; torn: number; swept: number }
+  | { type: "run-held"; hold: "paused"; by: string }
+  | { type: "run-released"; hold: "paused"; by: string }
+  /** The machine slept, or its clock was set: time passed that nobody worked in. */
+  | { type: "clock-jumped"; seconds: number }
+  | { type: "door-refused"; path: string; why: string }
+  | { type: "skip-requested"; phase: string; by: string }
+  | { type: "phase-skipped"; phase: string }
   | { type: "command-issued"; phase: string; command: Command }
   /** A command that was in flight when Segno ended and left no trace: decided anew. */
   | { type: "command-abandoned"; command: string; why: string }
   | { type: "stop-requested"; by: string }
   | ({ type: "phase-started"; command: string; head: string; baseline: string; staged: string[] } & OfPhase)
-  | ({ type: "session-started"; purpose: Purpose; prompt: BlobRef; promptTokens: number } & OfSession)
+  | ({
+      type: "session-started";
+      purpose: Purpose;
+      prompt: BlobRef;
+      promptTokens: number;
+      /** It goes on in the agent's own conversation. */
+      resumed: boolean;
+    } & OfSession)
   | ({
       type: "session-ready";
       agentSession: string;
@@ -76,7 +96,7 @@ export type Fact =
   | ({ type: "result-reported"; result: PhaseResult } & OfSession)
   | ({
       type: "boundary-decided";
-      why: "context" | "window-too-small" | "stop-requested";
+      why: StopWhy;
       reading: Reading;
       threshold: number;
     } & OfSession)
@@ -110,6 +130,8 @@ export type Fact =
       sha: string;
       files: number;
       leftOut: string[];
+      /** Where it is kept, if it is a snapshot and not on the branch. */
+      ref?: string | undefined;
     } & OfPhase)
   | ({ type: "commit-skipped"; command: string; kind: CommitKind; why: string } & OfPhase)
   | ({ type: "commit-failed"; command: string; kind: CommitKind; category: FailureCategory; why: string } & OfPhase)

@@ -2,6 +2,7 @@
  * Folds one event into the state. The same journal always gives the same state; an event of a session that is no
  * longer the phase's own changes nothing but that session's figures.
  */
+import type { CommitKind } from "./command.js";
 import type { Fact, FactOf, RunEvent, Usage } from "./event.js";
 import { type Attempt, isAttempt, type PhaseState, type RunState, type SessionState, stateOfPhase } from "./state.js";
 
@@ -28,12 +29,14 @@ function started(event: FactOf<"run-started"> & RunEvent): RunState {
     phase.id,
     taken.has(phase.id)
       ? { step: "done", verified: false, byUser: true, sessions: [], tasksDone: [], commits: [] }
-      : { step: "waiting" },
+      : { step: "waiting", attempt: 1, before: undefined, tasksInGit: event.tasksInGit[phase.id] ?? [] },
   ]);
   return {
     run: event.run,
+    mode: event.mode,
     status: "running",
     stopping: false,
+    hold: undefined,
     seq: event.seq,
     epoch: event.epoch,
     plan: event.plan,
@@ -55,41 +58,21 @@ function apply(state: Folding, event: Fact): void {
       return;
     case "command-issued":
       return issued(state, event);
-    case "phase-started": {
-      const { attempt, head, baseline, staged } = event;
-      const fresh = {
-        sessions: [],
-        tasksDone: [],
-        idleHandovers: 0,
-        tasksAtSessionStart: 0,
-        remediations: 0,
-        commits: [],
-        commitsFinished: 0,
-        commitFailure: undefined,
-      };
-      state.phases.set(event.phase, {
-        step: "working",
-        next: { type: "session" },
-        failing: [],
-        attempt,
-        head,
-        baseline,
-        staged,
-        ...fresh,
-      });
-      return;
-    }
+    case "phase-started":
+      return phaseStarted(state, event);
     case "turn-started":
-      return session(state, event, (current) =>
-        event.turn === "checkpoint"
-          ? { ...current, step: "checkpointing", checkpointed: true }
-          : { ...current, step: "turning", turn: event.turn, nudged: current.nudged || event.turn === "nudge" },
-      );
+      return session(state, event, (current) => {
+        const turns = current.turns + 1;
+        if (event.turn === "checkpoint") return { ...current, turns, step: "checkpointing", checkpointed: true };
+        const nudged = current.nudged || event.turn === "nudge";
+        return { ...current, turns, step: "turning", turn: event.turn, nudged };
+      });
     case "call-made":
       return session(state, event, (current) => ({
         ...current,
         usage: addUsage(current.usage, event.usage),
         calls: current.calls + (event.subagent ? 0 : 1),
+        lastTokens: event.subagent ? current.lastTokens : event.reading.tokens,
         peakPercent: event.subagent ? current.peakPercent : Math.max(current.peakPercent, event.reading.percent),
       }));
     case "progress-reported":
@@ -128,11 +111,15 @@ function apply(state: Folding, event: Fact): void {
     }
     case "phase-failed": {
       const phase = stateOfPhase(state, event.phase);
-      const { sessions, tasksDone, commits } = isAttempt(phase) ? phase : { sessions: [], tasksDone: [], commits: [] };
+      const { sessions, tasksDone, commits } = leftBy(phase);
       const { category, message, recommendation } = event;
+      const failure = { category, message, recommendation };
+      const attempted = isAttempt(phase) ? phase : undefined;
       state.phases.set(event.phase, {
         step: "failed",
-        failure: { category, message, recommendation },
+        failure,
+        attempted,
+        leftCommitted: false,
         sessions,
         tasksDone,
         commits,
@@ -149,14 +136,40 @@ function apply(state: Folding, event: Fact): void {
       state.status = "stopped";
       return;
     case "commit-failed": {
+      if (stateOfPhase(state, event.phase).step === "failed")
+        return committed(state, event.phase, event.kind, undefined);
       const commitFailure = { category: event.category, message: event.why, recommendation: "ask" as const };
       return attempt(state, event.phase, (phase) => ({ ...phase, commitFailure }));
     }
     case "stop-requested":
       state.stopping = true;
       return;
-    case "session-ready":
-      return session(state, event, (current) => ({ ...current, model: event.model, agentSession: event.agentSession }));
+    case "run-resumed":
+      state.config = event.config;
+      return resumed(state);
+    case "run-held":
+      state.hold = event.hold;
+      return;
+    case "run-released":
+      state.hold = undefined;
+      return;
+    case "skip-requested": {
+      const phase = stateOfPhase(state, event.phase);
+      if (isAttempt(phase)) state.phases.set(event.phase, { ...phase, skipping: true });
+      else if (phase.step !== "done") state.phases.set(event.phase, { step: "skipped", ...leftBy(phase) });
+      return;
+    }
+    case "phase-skipped": {
+      const phase = stateOfPhase(state, event.phase);
+      state.phases.set(event.phase, { step: "skipped", ...leftBy(phase) });
+      return;
+    }
+    case "session-ready": {
+      const { model, agentSession, window, compactAt } = event;
+      return session(state, event, (current) => ({ ...current, model, agentSession, window, compactAt }));
+    }
+    case "clock-jumped":
+    case "door-refused":
     case "command-abandoned":
     case "session-started":
     case "tool-finished":
@@ -177,16 +190,19 @@ function issued(state: Folding, { command }: FactOf<"command-issued">): void {
   (state.inFlight as Map<string, unknown>).set(command.id, command);
   switch (command.type) {
     case "start-phase":
-      state.phases.set(command.phase, { step: "starting", attempt: command.attempt });
-      return;
+      return starting(state, command.phase);
     case "start-session": {
       const { session: id, phase, attempt: number, purpose } = command;
       const usage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
       const none = {
+        window: 0,
+        compactAt: undefined,
+        lastTokens: 0,
         model: undefined,
         agentSession: undefined,
         usage,
         calls: 0,
+        turns: 0,
         peakPercent: 0,
         nudged: false,
         checkpointed: false,
@@ -218,6 +234,54 @@ function issued(state: Folding, { command }: FactOf<"command-issued">): void {
   }
 }
 
+function starting(state: Folding, id: string): void {
+  const phase = stateOfPhase(state, id);
+  if (phase.step === "waiting") state.phases.set(id, { ...phase, step: "starting" });
+}
+
+/** A further attempt goes on from what the one before it left: it is the run's own work, not the user's. */
+function phaseStarted(state: Folding, event: FactOf<"phase-started">): void {
+  const waiting = stateOfPhase(state, event.phase);
+  const before = waiting.step === "starting" ? waiting.before : undefined;
+  const { attempt, head, baseline, staged } = event;
+  state.phases.set(event.phase, {
+    step: "working",
+    next: { type: "session" },
+    failing: [],
+    attempt,
+    head,
+    baseline,
+    staged,
+    sessions: before?.sessions ?? [],
+    tasksDone: before?.tasksDone ?? (waiting.step === "starting" ? waiting.tasksInGit : []),
+    commits: before?.commits ?? [],
+    idleHandovers: 0,
+    tasksAtSessionStart: 0,
+    sessionsBefore: before?.sessions.length ?? 0,
+    remediations: 0,
+    commitsFinished: 0,
+    commitFailure: undefined,
+    skipping: false,
+  });
+}
+
+/** What failed is tried again, as a further attempt; what was stopped or interrupted goes on where it was. */
+function resumed(state: Folding): void {
+  state.status = "running";
+  state.stopping = false;
+  for (const [id, phase] of state.phases) {
+    if (phase.step !== "failed") continue;
+    const attempt = (phase.attempted?.attempt ?? 0) + 1;
+    state.phases.set(id, { step: "waiting", attempt, before: phase.attempted, tasksInGit: [] });
+  }
+}
+
+function leftBy(phase: PhaseState): Pick<Attempt, "sessions" | "tasksDone" | "commits"> {
+  if (phase.step === "waiting" || phase.step === "starting") return { sessions: [], tasksDone: [], commits: [] };
+  const { sessions, tasksDone, commits } = phase;
+  return { sessions, tasksDone, commits };
+}
+
 function progressed(state: Folding, event: FactOf<"progress-reported">): void {
   const { task } = event;
   if (task === undefined) return;
@@ -236,12 +300,19 @@ function sessionEnded(state: Folding, event: FactOf<"session-ended">): void {
       return { ...phase, step: "verifying", results: [] };
     }
     const progress = phase.tasksDone.length > phase.tasksAtSessionStart;
-    if (event.reason === "killed" || event.reason === "stopped") return { ...phase, next: { type: "handover-commit" } };
+    if (event.reason === "killed" || event.reason === "stopped" || event.reason === "skipped")
+      return { ...phase, next: { type: "handover-commit" } };
     return { ...phase, next: { type: "handover-commit" }, idleHandovers: progress ? 0 : phase.idleHandovers + 1 };
   });
 }
 
-function committed(state: Folding, id: string, kind: "handover" | "phase", sha: string | undefined): void {
+function committed(state: Folding, id: string, kind: CommitKind, sha: string | undefined): void {
+  const failed = stateOfPhase(state, id);
+  if (failed.step === "failed") {
+    const commits = sha === undefined ? failed.commits : [...failed.commits, sha];
+    state.phases.set(id, { ...failed, commits, leftCommitted: true });
+    return;
+  }
   attempt(state, id, (phase) => {
     const finished = {
       commits: sha === undefined ? phase.commits : [...phase.commits, sha],

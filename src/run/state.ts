@@ -4,14 +4,14 @@
  *   phase     waiting ─ dependencies done ─▶ starting ─▶ working ─ result ─▶ verifying ─ gates pass ─▶ committing ─▶ done
  *                                                         ▲                    │ fail
  *                                                         └── remediating ◀────┘
- *             any ─▶ failed(category)
+ *             any ─▶ failed(category) ─ resumed ─▶ waiting(next attempt) · skipped
  *
  *   session   starting ─▶ turning ─▶ idle ─ stopped at a boundary ─▶ checkpointing ─▶ idle ─▶ ended(reason)
  *                           ▲          ├─ no result yet: one nudge ──┐
  *                           └──────────┼──────────────────────────────┘
  *                                      └─ result, or nothing more to ask ─▶ ended(reason)
  *
- *   run       running ─▶ completed | failed | stopped
+ *   run       running ─▶ completed | failed | stopped ─ resumed ─▶ running          beside it: hold(paused)
  */
 import type { Config } from "../config/schema.js";
 import type { Phase, Plan } from "../plan/model.js";
@@ -27,6 +27,8 @@ export interface Attempt {
   /** Paths the user had staged when the phase began: theirs to commit. */
   staged: string[];
   sessions: string[];
+  /** How many of them belong to earlier attempts. */
+  sessionsBefore: number;
   tasksDone: string[];
   /** Handovers in a row after which no further task was done. */
   idleHandovers: number;
@@ -37,6 +39,8 @@ export interface Attempt {
   /** Commits that were made or found needless: the number of the next one follows from it. */
   commitsFinished: number;
   commitFailure: PhaseFailure | undefined;
+  /** The user asked to skip the phase while it was under way. */
+  skipping: boolean;
 }
 
 /** What the phase waits for while its agent has the floor, or just lost it. */
@@ -51,13 +55,18 @@ export interface GateResult {
 }
 
 export type PhaseState =
-  | { step: "waiting" }
-  | { step: "starting"; attempt: number }
+  /** `before`: what an earlier attempt left, to go on from. */
+  | { step: "waiting"; attempt: number; before: Attempt | undefined; tasksInGit: string[] }
+  | { step: "starting"; attempt: number; before: Attempt | undefined; tasksInGit: string[] }
   | ({ step: "working" | "remediating"; next: Next; failing: GateResult[] } & Attempt)
   | ({ step: "verifying"; results: GateResult[] } & Attempt)
   | ({ step: "committing"; committed: boolean; results: GateResult[] } & Attempt)
   | ({ step: "done"; verified: boolean; byUser: boolean } & Pick<Attempt, "sessions" | "tasksDone" | "commits">)
-  | ({ step: "failed"; failure: PhaseFailure } & Pick<Attempt, "sessions" | "tasksDone" | "commits">);
+  | { step: "skipped"; sessions: string[]; tasksDone: string[]; commits: string[] }
+  | ({ step: "failed"; failure: PhaseFailure; attempted: Attempt | undefined; leftCommitted: boolean } & Pick<
+      Attempt,
+      "sessions" | "tasksDone" | "commits"
+    >);
 
 interface SessionFacts {
   id: string;
@@ -67,8 +76,14 @@ interface SessionFacts {
   /** As the agent reported them; unknown until it is ready. */
   model: string | undefined;
   agentSession: string | undefined;
+  window: number;
+  compactAt: number | undefined;
+  /** Tokens in its window after its last call. */
+  lastTokens: number;
   usage: Usage;
   calls: number;
+  /** Prompts it was given. */
+  turns: number;
   peakPercent: number;
   nudged: boolean;
   checkpointed: boolean;
@@ -87,9 +102,12 @@ export type RunStatus = "running" | "completed" | "failed" | "stopped";
 /** Only `evolve` changes it; for everyone else it is read-only. */
 export interface RunState {
   run: string;
+  mode: "run" | "rehearsal";
   status: RunStatus;
   /** Someone asked the run to stop: what is under way is brought to a clean end, nothing new begins. */
   stopping: boolean;
+  /** Why the run is not moving, beside whatever its phases do. */
+  hold: "paused" | undefined;
   seq: number;
   epoch: number;
   plan: Plan;
@@ -114,5 +132,8 @@ export const stateOfPhase = (state: RunState, id: string): PhaseState => {
   if (phase === undefined) throw new Error(`no phase ${id} in run ${state.run}`);
   return phase;
 };
+
+export const isOver = (phase: PhaseState): boolean =>
+  phase.step === "done" || phase.step === "failed" || phase.step === "skipped";
 
 export const isAttempt = (phase: PhaseState): phase is Extract<PhaseState, Attempt> => "baseline" in phase;

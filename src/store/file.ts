@@ -168,8 +168,11 @@ class FileJournal implements Journal {
   }
 
   close(): void {
-    this.#sync();
-    closeSync(this.#fd);
+    try {
+      this.#sync();
+    } finally {
+      closeSync(this.#fd);
+    }
   }
 }
 

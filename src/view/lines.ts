@@ -30,7 +30,7 @@ export function lineOf(event: RunEvent): Line | undefined {
     case "session-started":
       return line(
         "○",
-        `session ${event.session.split("/").at(-1)} (${event.purpose}), prompt about ${thousands(event.promptTokens)} tokens`,
+        `session ${event.session.split("/").at(-1)} (${event.purpose}${event.resumed ? ", its conversation resumed" : ""}), prompt about ${thousands(event.promptTokens)} tokens`,
       );
     case "session-ready":
       return line("·", `${event.model}, window ${thousands(event.window)} tokens`);
@@ -43,6 +43,9 @@ export function lineOf(event: RunEvent): Line | undefined {
     case "boundary-decided": {
       const { percent, tokens } = event.reading;
       const why = {
+        paused: "pausing",
+        skipped: "skipping",
+        reported: "reported",
         context: "handing over",
         "window-too-small": "the window is too small",
         "stop-requested": "stopping",
@@ -88,6 +91,22 @@ export function lineOf(event: RunEvent): Line | undefined {
       return line("!", event.message);
     case "stop-requested":
       return line("■", `stopping (${event.by}): the running tool finishes, then a checkpoint is saved`);
+    case "run-resumed": {
+      const swept = event.swept === 0 ? "" : `, ${event.swept} left-over processes ended`;
+      return line("𝄋", `run taken up again${swept}`);
+    }
+    case "run-held":
+      return line("‖", `paused (${event.by})`);
+    case "run-released":
+      return line("▶", `going on (${event.by})`);
+    case "clock-jumped":
+      return line("·", `the machine slept, or its clock was set: ${event.seconds} s`);
+    case "door-refused":
+      return line("!", `a request to ${event.path} was refused: ${event.why}`);
+    case "skip-requested":
+      return line("»", `skipping (${event.by})`);
+    case "phase-skipped":
+      return line("»", "phase skipped");
     case "run-completed":
       return line("𝄂", "run completed");
     case "run-failed":

@@ -4,7 +4,7 @@ import type { RunEvent, Usage } from "../run/event.js";
 export interface PhaseFigures {
   id: string;
   title: string;
-  status: "pending" | "running" | "done" | "failed";
+  status: "pending" | "running" | "done" | "failed" | "skipped";
   /** Whether gates passed: a phase without gates is done but unverified. */
   verified: boolean;
   sessions: number;
@@ -22,7 +22,7 @@ export interface RunFigures {
   run: string;
   plan: string;
   title: string;
-  status: "running" | "completed" | "failed" | "stopped";
+  status: "running" | "paused" | "completed" | "failed" | "stopped";
   phases: PhaseFigures[];
   warnings: string[];
 }
@@ -45,6 +45,13 @@ export class RunReport {
       case "run-started":
         this.#start(event);
         return;
+      case "run-resumed":
+      case "run-released":
+        if (this.#figures !== undefined) this.#figures.status = "running";
+        return;
+      case "run-held":
+        if (this.#figures !== undefined) this.#figures.status = "paused";
+        return;
       case "run-completed":
       case "run-failed":
       case "run-stopped":
@@ -62,6 +69,7 @@ export class RunReport {
     switch (event.type) {
       case "phase-started":
         phase.status = "running";
+        phase.failure = undefined;
         return;
       case "session-started":
         phase.sessions++;
@@ -94,6 +102,12 @@ export class RunReport {
       case "phase-done":
         phase.status = "done";
         phase.verified = event.verified;
+        return;
+      case "skip-requested":
+        if (phase.status === "pending" || phase.status === "failed") phase.status = "skipped";
+        return;
+      case "phase-skipped":
+        phase.status = "skipped";
         return;
       case "phase-failed":
         phase.status = "failed";

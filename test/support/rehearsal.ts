@@ -3,8 +3,8 @@ import { expect } from "vitest";
 import { claudeAgent } from "../../src/agents/claude.js";
 import { findProcesses } from "../../src/agents/processes.js";
 import { type Config, configSchema } from "../../src/config/schema.js";
-import { drive } from "../../src/engine/drive.js";
-import { startRun } from "../../src/engine/start.js";
+import { conductRun } from "../../src/engine/conduct.js";
+import { preparePlan, startRun } from "../../src/engine/start.js";
 import type { World } from "../../src/engine/world.js";
 import { type Behaviour, type Exchange, startStandIn } from "../../src/rehearsal/server.js";
 import { rehearsalEnv } from "../../src/rehearsal/stage.js";
@@ -52,25 +52,37 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
   whenOver(() => standIn.close());
   const env = rehearsalEnv({ folder: home, repository: options.repo, home }, standIn.url);
   let world: World | undefined;
-  const started = await startRun({
-    plan: "PLAN.md",
-    cwd: options.repo,
-    config: configSchema.parse({ model: "claude-sonnet-4-5", permission_mode: "bypassPermissions", ...options.config }),
-    mode: "rehearsal",
-    gates: options.gates ?? "block",
-    allowDirty: options.allowDirty ?? false,
-    agent: claudeAgent(undefined),
-    agentEnv: env,
-    gateEnv: env,
-    onEvent: (event) => {
-      events.push(event);
-      options.onEvent?.(event, world);
-    },
+  const prepared = await preparePlan(options.repo, "PLAN.md");
+  if (!prepared.ok) throw new Error(`the plan is not sound: ${JSON.stringify(prepared.failure)}`);
+  const config = configSchema.parse({
+    model: "claude-sonnet-4-5",
+    permission_mode: "bypassPermissions",
+    ...options.config,
   });
+  const started = await startRun(
+    prepared.value,
+    {
+      cwd: options.repo,
+      config,
+      mode: "rehearsal",
+      gates: options.gates ?? "block",
+      allowDirty: options.allowDirty ?? false,
+    },
+    {
+      agent: claudeAgent(undefined),
+      agentEnv: env,
+      gateEnv: env,
+      isolated: true,
+      permissionMode: "bypassPermissions",
+      onEvent: (event) => {
+        events.push(event);
+        options.onEvent?.(event, world);
+      },
+    },
+  );
   if (!started.ok) throw new Error(`the run did not start: ${JSON.stringify(started.failure)}`);
   world = started.value;
-  const status = await drive(world);
-  world.run.journal.close();
+  const status = await conductRun(world);
   await expectNoProcess(world.run.state.run);
   return {
     status,

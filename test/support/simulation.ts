@@ -102,6 +102,7 @@ export function simulate(
     branch: "main",
     head: "h",
     takenAsDone: [],
+    tasksInGit: {},
   });
   const open: Command[] = [];
   for (let steps = 0; (state as unknown as RunState).status === "running"; steps++) {
@@ -130,7 +131,7 @@ function answer(command: Command, plan: Plan, choose: (n: number) => number): Fa
       const { session, purpose } = command;
       const place = { session, phase, attempt };
       const started: Fact[] = [
-        { type: "session-started", ...place, purpose, prompt: "sha256:0", promptTokens: 1 },
+        { type: "session-started", ...place, purpose, prompt: "sha256:0", promptTokens: 1, resumed: false },
         { type: "turn-started", ...place, turn: "work" },
       ];
       return [...started, ...turn(command, place, plan, choose)];

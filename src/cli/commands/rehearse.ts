@@ -1,9 +1,5 @@
-import { relative, resolve } from "node:path";
-import { bad, good, type Result } from "../../engine/failure.js";
-import { isInside, planFiles } from "../../engine/plan-files.js";
-import { startRun } from "../../engine/start.js";
-import { openRepository } from "../../git/start.js";
-import { parsePlan } from "../../plan/parse.js";
+import { good, type Result } from "../../engine/failure.js";
+import { preparePlan, startRun } from "../../engine/start.js";
 import { startStandIn } from "../../rehearsal/server.js";
 import { EXAMPLE_PLAN, rehearsalEnv, type Stage, sameFolder, stageClone, stageExample } from "../../rehearsal/stage.js";
 import { worker } from "../../rehearsal/worker.js";
@@ -12,6 +8,7 @@ import { agentFor } from "../agent.js";
 import { conduct } from "../conduct.js";
 import { eventPrinter, printFailure } from "../print.js";
 import { type ConfigFlags, readSettings } from "../settings.js";
+import { listenToSignals } from "../signals.js";
 
 export interface RehearseFlags extends ConfigFlags {
   json?: boolean;
@@ -52,9 +49,10 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
   const set = await stageFor(cwd, plan);
   if (!set.ok) return printFailure(set.failure, json);
   const { stage, place } = set.value;
-  const extra = { model: MODEL, permission_mode: "bypassPermissions", ...(example ? { context_limit: 40_000 } : {}) };
-  const settings = await readSettings(example ? stage.repository : cwd, flags, extra);
+  const preset = { model: MODEL, permission_mode: "bypassPermissions", ...(example ? { context_limit: 40_000 } : {}) };
+  const settings = await readSettings(example ? stage.repository : cwd, flags, preset);
   if (!settings.ok) return printFailure(settings.failure, json);
+  const { config } = settings.value;
   const done = new Map<string, number>();
   const standIn = await startStandIn({
     window: WINDOW,
@@ -67,23 +65,27 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
     const report = new RunReport();
     const print = eventPrinter(json);
     const env = rehearsalEnv(stage, standIn.url);
-    const started = await startRun({
-      plan: example ? EXAMPLE_PLAN : (plan as string),
-      cwd: place,
-      config: settings.value,
-      mode: "rehearsal",
-      gates: example || flags.enforceGates === true ? "block" : "report",
-      allowDirty: false,
-      agent: agentFor("bundled"),
-      agentEnv: env,
-      gateEnv: { ...env, HOME: process.env.HOME ?? stage.home },
-      onEvent: (event) => {
-        report.take(event);
-        print(event);
+    const prepared = await preparePlan(place, example ? EXAMPLE_PLAN : (plan as string));
+    if (!prepared.ok) return printFailure(prepared.failure, json);
+    const gates = example || flags.enforceGates === true ? "block" : "report";
+    const signals = listenToSignals();
+    const started = await startRun(
+      prepared.value,
+      { cwd: place, config, mode: "rehearsal", gates, allowDirty: false },
+      {
+        agent: agentFor("bundled"),
+        agentEnv: env,
+        gateEnv: { ...env, HOME: process.env.HOME ?? stage.home },
+        isolated: true,
+        permissionMode: config.permission_mode ?? "bypassPermissions",
+        onEvent: (event) => {
+          report.take(event);
+          print(event);
+        },
       },
-    });
+    );
     if (!started.ok) return printFailure(started.failure, json);
-    const code = await conduct(started.value, report, json);
+    const code = await conduct(started.value, report, signals, json);
     const twice = [...done.values()].filter((times) => times > 1).length;
     if (!json)
       console.log(
@@ -100,13 +102,10 @@ async function stageFor(cwd: string, plan: string | undefined): Promise<Result<{
     const stage = await stageExample();
     return good({ stage, place: stage.repository });
   }
-  const opened = await openRepository(cwd);
-  if (!opened.ok) return bad({ type: "repository", problem: opened.problem, detail: opened.detail });
-  const { top } = opened.git;
-  const path = resolve(cwd, plan);
-  if (!isInside(top, path)) return bad({ type: "plan-outside", file: plan, top });
-  const parsed = parsePlan(relative(top, path), planFiles(top).read);
-  if (!parsed.ok) return bad({ type: "plan", diagnostics: parsed.diagnostics });
+  const prepared = await preparePlan(cwd, plan);
+  if (!prepared.ok) return prepared;
+  const { repository, parsed } = prepared.value;
+  const { top } = repository.git;
   const stage = await stageClone(top, parsed.plan.files);
   return good({ stage, place: sameFolder(stage, top, cwd) });
 }

@@ -1,19 +1,19 @@
 import { listRuns, runFolder } from "../../engine/runs.js";
-import { Git } from "../../git/git.js";
 import { journalPath, readJournal } from "../../store/file.js";
 import { RunReport } from "../../view/report.js";
 import { summaryTable } from "../../view/summary.js";
 import { EXIT } from "../exit.js";
 import { printFailure } from "../print.js";
+import { repositoryTop } from "../top.js";
 
 export async function statusCommand(run: string | undefined, flags: { json?: boolean }): Promise<number> {
   const json = flags.json === true;
-  const top = await new Git(process.cwd()).attempt(["rev-parse", "--show-toplevel"]);
-  if (!top.ok) return printFailure({ type: "repository", problem: "not-a-repository", detail: process.cwd() }, json);
-  const runs = listRuns(top.stdout.trim());
+  const top = await repositoryTop();
+  if (!top.ok) return printFailure(top.failure, json);
+  const runs = listRuns(top.value);
   const id = run ?? runs[0];
   if (id === undefined || !runs.includes(id)) return printFailure({ type: "no-run", run }, json);
-  const folder = runFolder(top.stdout.trim(), id);
+  const folder = runFolder(top.value, id);
   const read = readJournal(folder);
   if (!read.ok)
     return printFailure(

@@ -1,24 +1,28 @@
-import { commitChanges } from "../../git/commit.js";
+import { type CommitRequest, commitChanges, keepSnapshot } from "../../git/commit.js";
+import { PARTIAL, TRAILERS } from "../../git/history.js";
 import type { Plan } from "../../plan/model.js";
 import { markPlanFile } from "../../plan/write-back.js";
-import { type Attempt, isAttempt, phaseOf, stateOfPhase } from "../../run/state.js";
+import type { CommitKind } from "../../run/command.js";
+import { type Attempt, isAttempt, phaseOf, type RunState, stateOfPhase } from "../../run/state.js";
 import type { Performer } from "../performer.js";
 import type { World } from "../world.js";
 
 /** Commits what the phase changed; with the last commit of a phase go the marks in the plan. */
 export const commit: Performer<"commit"> = async (world, { id, phase, attempt, kind }) => {
   const { run, git } = world;
-  const { plan } = run.state;
-  const state = stateOfPhase(run.state, phase);
-  if (!isAttempt(state)) throw new Error(`phase ${phase} has no attempt`);
+  const { plan, config } = run.state;
+  const state = attemptOf(run.state, phase);
   await reportPlanEdits(world, phase, state);
   const marked = kind === "phase" ? await markPlan(world, phase, state) : new Map<string, string>();
-  const outcome = await commitChanges(git, {
-    message: `Segno: Phase ${phase} - ${phaseOf(run.state, phase).title} ${kind === "phase" ? "✓" : "⚠️ partial"}`,
+  const request: CommitRequest = {
+    message: messageOf(config.commit_message_template, phase, phaseOf(run.state, phase).title, kind),
     run: run.state.run,
     command: id,
     trailers: [
-      ["Segno-Phase", phase],
+      [TRAILERS.plan, plan.file],
+      [TRAILERS.phase, phase],
+      [TRAILERS.tasks, state.tasksDone.join(" ")],
+      [TRAILERS.status, kind === "phase" ? "done" : PARTIAL],
       ["Segno-Attempt", String(attempt)],
       ["Co-Authored-By", `Claude (${modelOf(world, state)}) <noreply@anthropic.com>`],
     ],
@@ -26,7 +30,9 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
     head: state.head,
     staged: state.staged,
     plan: { files: plan.files, marked },
-  });
+  };
+  const kept = config.auto_commit ? undefined : await keepSnapshot(git, request);
+  const outcome = kept ?? (await commitChanges(git, request));
   switch (outcome.type) {
     case "made":
       run.append({
@@ -38,6 +44,7 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
         sha: outcome.sha,
         files: outcome.files,
         leftOut: outcome.leftOut,
+        ref: kept?.ref,
       });
       return;
     case "nothing":
@@ -58,6 +65,23 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
       outcome satisfies never;
   }
 };
+
+/** A failed phase's last attempt is what it left. */
+function attemptOf(run: RunState, phase: string): Attempt {
+  const state = stateOfPhase(run, phase);
+  const attempt = state.step === "failed" ? state.attempted : isAttempt(state) ? state : undefined;
+  if (attempt === undefined) throw new Error(`phase ${phase} has no attempt`);
+  return attempt;
+}
+
+function messageOf(template: string, phase: string, name: string, kind: CommitKind): string {
+  const values: Record<string, string> = {
+    phase_id: phase,
+    phase_name: name,
+    status: kind === "phase" ? "✓" : "⚠️ partial",
+  };
+  return template.replaceAll(/\{(\w+)\}/g, (whole, key: string) => values[key] ?? whole);
+}
 
 const modelOf = ({ run }: World, { sessions }: Attempt): string =>
   run.state.sessions.get(sessions.at(-1) ?? "")?.model ?? run.state.config.model ?? "default model";

@@ -3,42 +3,57 @@ import { roughTokens } from "../../handover/bounded.js";
 import { renderCheckpoint } from "../../handover/checkpoint.js";
 import {
   type ContinuationReason,
+  checkpointPrompt,
   continuationPrompt,
   type PhaseMetadata,
   type PhaseView,
   remediationPrompt,
+  resumedPrompt,
   workPrompt,
 } from "../../handover/prompts.js";
 import type { Command } from "../../run/command.js";
 import { isAttempt, phaseOf, stateOfPhase } from "../../run/state.js";
+import { saveCheckpoint } from "../checkpoint.js";
 import { LiveSession } from "../live-session.js";
 import type { Performer } from "../performer.js";
 import type { World } from "../world.js";
 
-/** Opens a fresh session with its prompt, and stays until its first turn is over. */
+/** Opens a session with its prompt, and stays until its first turn is over. */
 export const startSession: Performer<"start-session"> = async (world, command) => {
-  const { run } = world;
-  const { id, session, phase, attempt, purpose } = command;
-  const prompt = await promptFor(world, command);
-  const live = new LiveSession(world, { session, phase, attempt });
+  const { run, agent, agentEnv } = world;
+  const { id, session, phase, attempt, purpose, resumes } = command;
+  const resume = resumes !== undefined && agent.canResume(resumes, agentEnv) ? resumes : undefined;
+  const asksCheckpoint = resume !== undefined && command.opening === "checkpoint";
+  const prompt = asksCheckpoint ? checkpointPrompt() : await promptFor(world, command, resume !== undefined);
+  const place = { session, phase, attempt };
+  const live = new LiveSession(world, place);
   world.sessions.set(session, live);
   const blob = run.putBlob(prompt);
   run.append(
-    { type: "session-started", session, phase, attempt, purpose, prompt: blob, promptTokens: roughTokens(prompt) },
-    { type: "turn-started", session, phase, attempt, turn: "work" },
+    {
+      type: "session-started",
+      ...place,
+      purpose,
+      prompt: blob,
+      promptTokens: roughTokens(prompt),
+      resumed: resume !== undefined,
+    },
+    { type: "turn-started", ...place, turn: asksCheckpoint ? "checkpoint" : "work" },
   );
-  const agent = await live.open();
-  const end = await agent.send(prompt);
-  run.append({ type: "turn-ended", command: id, session, phase, attempt, end });
+  const opened = await live.open(resume);
+  const end = await opened.send(prompt, { onlySegnoTools: asksCheckpoint });
+  if (asksCheckpoint) await saveCheckpoint(world, live, place);
+  run.append({ type: "turn-ended", command: id, ...place, end });
 };
 
 type StartSession = Extract<Command, { type: "start-session" }>;
 
-async function promptFor(world: World, { phase: id, purpose }: StartSession): Promise<string> {
+async function promptFor(world: World, { phase: id, purpose }: StartSession, resumed: boolean): Promise<string> {
   const { run } = world;
   const state = stateOfPhase(run.state, id);
   if (!isAttempt(state)) throw new Error(`phase ${id} has no attempt`);
   const view = phaseView(world, id, state.tasksDone);
+  if (resumed) return resumedPrompt(view);
   // The session itself is already counted: the one before it is the last but one.
   const previous = state.sessions.at(-2);
   const handedOver =

@@ -1,0 +1,59 @@
+import { findInterrupted, type Interrupted } from "../../engine/interrupted.js";
+import { readRun, resumeRun } from "../../engine/resume.js";
+import { listRuns } from "../../engine/runs.js";
+import { conduct } from "../conduct.js";
+import { realHands } from "../hands.js";
+import { permissionMode } from "../permission.js";
+import { printFailure } from "../print.js";
+import { type ConfigFlags, readSettings, type Settings } from "../settings.js";
+import { listenToSignals } from "../signals.js";
+import { repositoryTop } from "../top.js";
+
+export async function resumeCommand(run: string | undefined, flags: ConfigFlags & { json?: boolean }): Promise<number> {
+  const json = flags.json === true;
+  const settings = await readSettings(process.cwd(), flags);
+  if (!settings.ok) return printFailure(settings.failure, json);
+  const top = await repositoryTop();
+  if (!top.ok) return printFailure(top.failure, json);
+  if (run === undefined) {
+    const found = findInterrupted(top.value, undefined, new Date());
+    if (found === undefined) {
+      return printFailure({ type: "nothing-to-resume", run: undefined, why: "no run is interrupted" }, json);
+    }
+    return goOn(found, settings.value, json);
+  }
+  if (!listRuns(top.value).includes(run)) return printFailure({ type: "no-run", run }, json);
+  const read = readRun(top.value, run);
+  if (!read.ok) return printFailure(read.failure, json);
+  return goOn({ run, state: read.value.state }, settings.value, json);
+}
+
+export async function goOn(
+  { run, state }: Pick<Interrupted, "run" | "state">,
+  settings: Settings,
+  json: boolean,
+): Promise<number> {
+  if (state.mode === "rehearsal") {
+    return printFailure(
+      { type: "nothing-to-resume", run, why: "it is a rehearsal, and its stand-in model is gone" },
+      json,
+    );
+  }
+  const chosen = {
+    ...settings.config,
+    permission_mode: settings.config.permission_mode ?? state.config.permission_mode,
+  };
+  const mode = await permissionMode(chosen, settings.file, json);
+  if (!mode.ok) return printFailure(mode.failure, json);
+  const { hands, report } = realHands(mode.value, json);
+  if (!json) console.log(`Going on with run ${run} of ${state.plan.file}.`);
+  for (const event of pastEvents(state.top, run)) report.take(event);
+  const signals = listenToSignals();
+  const resumed = await resumeRun(state.top, run, { ...chosen, permission_mode: mode.value }, hands);
+  return resumed.ok ? conduct(resumed.value, report, signals, json) : printFailure(resumed.failure, json);
+}
+
+function pastEvents(top: string, run: string) {
+  const read = readRun(top, run);
+  return read.ok ? read.value.events : [];
+}

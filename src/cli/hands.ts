@@ -1,0 +1,25 @@
+/** What a real run works with: the user's agent, environment and choices. */
+import type { Config } from "../config/schema.js";
+import type { Hands } from "../engine/world.js";
+import { RunReport } from "../view/report.js";
+import { agentFor } from "./agent.js";
+import { eventPrinter } from "./print.js";
+
+export function realHands(
+  permissionMode: NonNullable<Config["permission_mode"]>,
+  json: boolean,
+): { hands: Hands; report: RunReport } {
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+  const report = new RunReport();
+  const print = eventPrinter(json);
+  const onEvent: Hands["onEvent"] = (event) => {
+    report.take(event);
+    print(event);
+  };
+  return {
+    hands: { agent: agentFor("user"), agentEnv: env, gateEnv: env, isolated: false, permissionMode, onEvent },
+    report,
+  };
+}

@@ -1,0 +1,26 @@
+/** `permission_mode` is chosen once: asked at a terminal and written to the configuration, else refused. */
+import { appendFileSync, mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Config } from "../config/schema.js";
+import { bad, good, type Result } from "../engine/failure.js";
+import { askChoice, isTerminal } from "./ask.js";
+
+type Mode = NonNullable<Config["permission_mode"]>;
+
+export const MODES: { name: Mode; meaning: string }[] = [
+  { name: "bypassPermissions", meaning: "everything, as you; best in a container or on a machine of its own" },
+  { name: "acceptEdits", meaning: "edits in the repository; shell commands only where your settings allow them" },
+  { name: "dontAsk", meaning: "only what your agent's settings allow" },
+  { name: "auto", meaning: "the agent's own classifier decides" },
+];
+
+export async function permissionMode(config: Config, file: string, json: boolean): Promise<Result<Mode>> {
+  if (config.permission_mode !== undefined) return good(config.permission_mode);
+  if (!isTerminal(json)) return bad({ type: "no-permission-mode" });
+  const chosen = await askChoice("What may the agent do without asking? Nobody will be there to answer it.", MODES);
+  if (chosen === undefined) return bad({ type: "no-permission-mode" });
+  mkdirSync(dirname(file), { recursive: true });
+  appendFileSync(file, `\npermission_mode: ${chosen}\n`);
+  console.log(`Written to ${file}; change it there.\n`);
+  return good(chosen as Mode);
+}

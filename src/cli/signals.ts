@@ -1,0 +1,43 @@
+/**
+ * Once: finish the running tool, save a checkpoint, stop. Twice: end now. A closed terminal counts as once. They are
+ * listened to before the run begins, so that one that comes early is not lost.
+ */
+import { sweep } from "../agents/processes.js";
+import { isOfRun, type World } from "../engine/world.js";
+import { EXIT } from "./exit.js";
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+export interface Signals {
+  /** From now on a signal stops this run; so does one that came before. */
+  conducting(world: World): void;
+}
+
+export function listenToSignals(): Signals {
+  let asked: NodeJS.Signals | undefined;
+  let world: World | undefined;
+  const stop = () => {
+    if (world !== undefined && asked !== undefined) world.run.append({ type: "stop-requested", by: asked });
+  };
+  const endNow = async () => {
+    if (world !== undefined) await sweep(isOfRun(world.run.state.run));
+    process.exit(EXIT.interrupted);
+  };
+  for (const signal of SIGNALS) {
+    process.on(signal, () => {
+      if (asked === undefined) {
+        asked = signal;
+        stop();
+      } else if (signal !== "SIGHUP") void endNow();
+    });
+  }
+  // Whoever read our output may be gone with the terminal; the run still ends cleanly.
+  process.stdout.on("error", () => {});
+  process.stderr.on("error", () => {});
+  return {
+    conducting: (started) => {
+      world = started;
+      stop();
+    },
+  };
+}

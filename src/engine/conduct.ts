@@ -1,0 +1,21 @@
+/** Drives a run to its end with everything around it: the warden, the clock, and at the end nothing left behind. */
+import type { RunStatus } from "../run/state.js";
+import { watchClock } from "./clock.js";
+import { drive } from "./drive.js";
+import { postWarden } from "./warden.js";
+import type { World } from "./world.js";
+
+export async function conductRun(world: World): Promise<RunStatus> {
+  const warden = postWarden(world.run.state.run);
+  world.warden = warden;
+  const clock = watchClock(world, { wall: Date.now, monotonic: () => performance.now() });
+  try {
+    return await drive(world);
+  } finally {
+    clock.stop();
+    for (const session of world.sessions.values()) await session.close();
+    warden.dismiss();
+    world.run.close();
+    world.lock.release();
+  }
+}

@@ -1,0 +1,42 @@
+/** Finds the run to go on with. */
+import type { Plan } from "../plan/model.js";
+import type { RunState } from "../run/state.js";
+import { readRun } from "./resume.js";
+import { listRuns } from "./runs.js";
+
+export interface Interrupted {
+  run: string;
+  state: RunState;
+  /** Hours since its last event. */
+  hours: number;
+}
+
+/** The newest run that is not completed: of this plan, or of any. Rehearsals are not taken up again. */
+export function findInterrupted(top: string, plan: string | undefined, now: Date): Interrupted | undefined {
+  for (const run of listRuns(top)) {
+    const read = readRun(top, run);
+    if (!read.ok) continue;
+    const { state, events } = read.value;
+    const [first] = events;
+    if (first?.type !== "run-started" || first.mode !== "run") continue;
+    if (plan !== undefined && state.plan.file !== plan) continue;
+    // Only the newest counts: an older one was left behind for it.
+    if (state.status === "completed") return undefined;
+    const last = events.at(-1);
+    return { run, state, hours: (now.getTime() - Date.parse(last?.at ?? first.at)) / 3_600_000 };
+  }
+  return undefined;
+}
+
+/** Whether a plan is still what a run was started with, but for marks. */
+export function samePlan(a: Plan, b: Plan): boolean {
+  const shape = (plan: Plan) =>
+    plan.phases.map(({ id, title, dependsOn, tasks, gates }) => [
+      id,
+      title,
+      dependsOn,
+      tasks.map((task) => [task.id, task.title]),
+      gates.map((gate) => [gate.id, gate.command]),
+    ]);
+  return JSON.stringify(shape(a)) === JSON.stringify(shape(b));
+}

@@ -1,0 +1,102 @@
+/**
+ * Takes a run up again: replay, sweep what the dead process left, reconcile what was in flight with the world. After
+ * that it is an ordinary run, and `decide` goes on.
+ */
+import { sweep } from "../agents/processes.js";
+import type { Config } from "../config/schema.js";
+import { Git } from "../git/git.js";
+import type { Command } from "../run/command.js";
+import type { Fact, RunEvent } from "../run/event.js";
+import { evolve } from "../run/evolve.js";
+import type { RunState, SessionState } from "../run/state.js";
+import { type JournalRead, journalPath, openJournal, readJournal } from "../store/file.js";
+import { redactor } from "../store/redact.js";
+import { claimRun } from "./claim.js";
+import { bad, good, type Result } from "./failure.js";
+import { LiveRun } from "./live-run.js";
+import { planFiles } from "./plan-files.js";
+import { runFolder } from "./runs.js";
+import { type Hands, isOfRun, type World, worldOf } from "./world.js";
+
+/** The state a journal leads to; its first event is always there. */
+export function stateOf(events: readonly RunEvent[]): RunState | undefined {
+  let state: RunState | undefined;
+  for (const event of events) state = evolve(state, event);
+  return state;
+}
+
+export function readRun(top: string, id: string): Result<Extract<JournalRead, { ok: true }> & { state: RunState }> {
+  const folder = runFolder(top, id);
+  const read = readJournal(folder);
+  if (!read.ok) {
+    return bad({
+      type: "journal",
+      file: journalPath(folder),
+      line: read.line,
+      why: read.why,
+      readable: read.events.length,
+    });
+  }
+  const state = stateOf(read.events);
+  if (state === undefined) {
+    return bad({ type: "nothing-to-resume", run: id, why: "it ended before it began: its journal is empty" });
+  }
+  return good({ ...read, state });
+}
+
+export async function resumeRun(top: string, id: string, config: Config, hands: Hands): Promise<Result<World>> {
+  const first = readRun(top, id);
+  if (!first.ok) return first;
+  if (first.value.state.status === "completed") {
+    return bad({ type: "nothing-to-resume", run: id, why: "all its phases are done" });
+  }
+  const claimed = claimRun(top, id);
+  if (!claimed.ok) return claimed;
+  // Read again under the lock: its last holder may have written until it died.
+  const read = readRun(top, id);
+  if (!read.ok) {
+    claimed.value.release();
+    return read;
+  }
+  const swept = await sweep(isOfRun(id));
+  const folder = runFolder(top, id);
+  const redact = redactor({ ...process.env, ...hands.agentEnv });
+  const epoch = read.value.state.epoch + 1;
+  const journal = openJournal(folder, { epoch, redact, now: () => new Date() }, read.value);
+  const run = new LiveRun(journal, folder, read.value.events);
+  run.onEvent(hands.onEvent);
+  run.append({ type: "run-resumed", config, torn: read.value.torn, swept });
+  for (const fact of reconcile(run.state)) run.append(fact);
+  return good(worldOf(run, new Git(top), hands, planFiles(top), claimed.value));
+}
+
+/**
+ * What was in flight when the last process ended. Its sessions are gone, whatever they were doing. A gate runs again; a
+ * commit is performed again and recognises itself by its trailer; the start of a phase left nothing behind.
+ */
+export function reconcile(state: RunState): Fact[] {
+  const facts: Fact[] = [];
+  const open = [...state.inFlight.values()];
+  for (const session of state.sessions.values()) {
+    if (session.step === "ended") continue;
+    const command = open.find((candidate) => isOfSession(candidate, session));
+    const { id, phase, attempt } = session;
+    facts.push({
+      type: "session-ended",
+      command: command?.id ?? id,
+      session: id,
+      phase,
+      attempt,
+      reason: "killed",
+      swept: 0,
+    });
+  }
+  for (const command of open) {
+    if ("session" in command) continue;
+    facts.push({ type: "command-abandoned", command: command.id, why: "Segno ended while it was performed" });
+  }
+  return facts;
+}
+
+const isOfSession = (command: Command, session: SessionState): boolean =>
+  "session" in command && command.session === session.id;

@@ -1,0 +1,42 @@
+// Preloaded into Segno by the crash tests: ends it with a signal right after event k is in the journal, and notes
+// which processes of earlier sessions are alive when a session starts.
+import fs from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+
+const { KILL_AT, KILL_SIGNAL, ALIVE_FILE } = process.env;
+for (const name of ["KILL_AT", "KILL_SIGNAL", "ALIVE_FILE", "NODE_OPTIONS"]) delete process.env[name];
+
+const { writeSync } = fs;
+let sent = false;
+fs.writeSync = (fd, data, ...rest) => {
+  const written = writeSync(fd, data, ...rest);
+  const text = typeof data === "string" ? data : Buffer.from(data).toString("utf8");
+  if (!text.startsWith('{"v":')) return written;
+  for (const line of text.split("\n")) {
+    if (line === "") continue;
+    const event = JSON.parse(line);
+    if (ALIVE_FILE && event.type === "session-started") fs.appendFileSync(ALIVE_FILE, `${JSON.stringify(marked())}\n`);
+    if (KILL_AT && event.seq === Number(KILL_AT) && !sent) {
+      sent = true;
+      process.kill(process.pid, KILL_SIGNAL ?? "SIGKILL");
+    }
+  }
+  return written;
+};
+syncBuiltinESMExports();
+
+/** The markers of all running sessions on this machine. */
+function marked() {
+  return fs.readdirSync("/proc").flatMap((name) => {
+    if (!/^\d+$/.test(name)) return [];
+    try {
+      if (fs.readFileSync(`/proc/${name}/stat`, "utf8").includes(") Z ")) return [];
+      const variables = fs.readFileSync(`/proc/${name}/environ`, "utf8").split("\0");
+      return variables
+        .filter((variable) => variable.startsWith("SEGNO_SESSION="))
+        .map((variable) => variable.slice(14));
+    } catch {
+      return [];
+    }
+  });
+}

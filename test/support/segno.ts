@@ -1,0 +1,152 @@
+/** The built command as a user calls it, with the stand-in model behind it. */
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { type Behaviour, type Exchange, startStandIn } from "../../src/rehearsal/server.js";
+import { worker } from "../../src/rehearsal/worker.js";
+import type { RunEvent } from "../../src/run/event.js";
+import { scratchFolder, whenOver } from "./scratch.js";
+
+export const SEGNO = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+const KILL_AT = new URL("./kill-at.mjs", import.meta.url).href;
+
+export interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Running {
+  pid: number;
+  ended: Promise<Ended>;
+  /** Resolves with the first event (from `--json`) that fits; rejects when the process ends without one. */
+  event(fits: (event: RunEvent) => boolean): Promise<RunEvent>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+export interface Site {
+  repo: string;
+  home: string;
+  env: Record<string, string>;
+  done: string[];
+  exchanges: Exchange[];
+  segno(
+    args: string[],
+    options?: {
+      env?: Record<string, string>;
+      killAt?: number;
+      signal?: NodeJS.Signals;
+      aliveFile?: string;
+      cwd?: string;
+    },
+  ): Running;
+}
+
+export interface SiteOptions {
+  repo: string;
+  charsPerTask?: number;
+  window?: number;
+  behave?: (request: Parameters<Behaviour>[0], worker: Behaviour) => ReturnType<Behaviour>;
+}
+
+/** A repository, a home and a model of its own. */
+export async function site({ repo, charsPerTask = 0, window = 200_000, behave }: SiteOptions): Promise<Site> {
+  const done: string[] = [];
+  const exchanges: Exchange[] = [];
+  const home = scratchFolder();
+  const standard = worker({ charsPerTask, onTask: ({ phase, task }) => done.push(`${phase}/${task}`) });
+  const standIn = await startStandIn({
+    window,
+    behaviour: (request) => (behave === undefined ? standard(request) : behave(request, standard)),
+    onExchange: (exchange) => exchanges.push(exchange),
+  });
+  whenOver(() => standIn.close());
+  const env = {
+    PATH: process.env.PATH ?? "",
+    HOME: home,
+    ANTHROPIC_BASE_URL: standIn.url,
+    ANTHROPIC_API_KEY: "not-a-real-key",
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+    DISABLE_AUTOUPDATER: "1",
+    IS_SANDBOX: "1",
+    SEGNO_MODEL: "claude-sonnet-4-5",
+    SEGNO_PERMISSION_MODE: "bypassPermissions",
+    GIT_CONFIG_GLOBAL: `${process.env.HOME}/.gitconfig`,
+  };
+  return {
+    repo,
+    home,
+    env,
+    done,
+    exchanges,
+    segno: (args, options = {}) => {
+      const preload = options.killAt !== undefined || options.aliveFile !== undefined ? ["--import", KILL_AT] : [];
+      return start([...preload, SEGNO, ...args], options.cwd ?? repo, {
+        ...env,
+        ...(options.killAt === undefined
+          ? {}
+          : { KILL_AT: String(options.killAt), KILL_SIGNAL: options.signal ?? "SIGKILL" }),
+        ...(options.aliveFile === undefined ? {} : { ALIVE_FILE: options.aliveFile }),
+        ...options.env,
+      });
+    },
+  };
+}
+
+function start(args: string[], cwd: string, env: Record<string, string>): Running {
+  const child = spawn(process.execPath, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  let stdout = "";
+  let stderr = "";
+  let over = false;
+  const waiting: {
+    fits: (event: RunEvent) => boolean;
+    resolve: (event: RunEvent) => void;
+    reject: (error: Error) => void;
+  }[] = [];
+  const seen: RunEvent[] = [];
+  let rest = "";
+  child.stdout.on("data", (data: Buffer) => {
+    stdout += data.toString();
+    rest += data.toString();
+    const lines = rest.split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      if (!line.startsWith("{")) continue;
+      const event = JSON.parse(line) as RunEvent;
+      seen.push(event);
+      for (const waiter of waiting) if (waiter.fits(event)) waiter.resolve(event);
+    }
+  });
+  child.stderr.on("data", (data: Buffer) => {
+    stderr += data.toString();
+  });
+  const ended = new Promise<Ended>((resolve) => {
+    child.on("close", (code, signal) => {
+      over = true;
+      for (const waiter of waiting)
+        waiter.reject(
+          new Error(`segno ended (${code ?? signal}) before the event came:\n${stdout.slice(-2_000)}\n${stderr}`),
+        );
+      resolve({ code, signal, stdout, stderr });
+    });
+  });
+  whenOver(() => child.kill("SIGKILL"));
+  return {
+    pid: child.pid ?? 0,
+    ended,
+    event: (fits) =>
+      new Promise((resolve, reject) => {
+        const already = seen.find(fits);
+        if (already !== undefined) resolve(already);
+        else if (over) reject(new Error(`segno has ended:\n${stdout.slice(-2_000)}\n${stderr}`));
+        else waiting.push({ fits, resolve, reject });
+      }),
+    kill: (signal) => void child.kill(signal),
+  };
+}
+
+export const eventsOf = ({ stdout }: Ended): RunEvent[] =>
+  stdout
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line) => JSON.parse(line) as RunEvent);
