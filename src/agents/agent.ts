@@ -61,8 +61,12 @@ export interface AgentSession {
   close(): Promise<number>;
 }
 
+export type AgentCheck = { ok: true; account: string } | { ok: false; problem: "missing" | "no-login"; detail: string };
+
 export interface Agent {
   name: string;
+  /** Whether it can be started and used, found out without a model call. */
+  check(env: Record<string, string>, cwd: string): Promise<AgentCheck>;
   abilities: AgentAbilities;
   /** Whether the agent still has this conversation. */
   canResume(agentSession: string, env: Record<string, string>): boolean;

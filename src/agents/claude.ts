@@ -15,6 +15,7 @@ import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { StopWhy, TurnEnd } from "../run/event.js";
 import { mcpServer, SERVER_NAME, TOOL_PREFIX } from "../tools/mcp.js";
 import type { Agent, AgentSession, SessionOptions } from "./agent.js";
+import { checkClaude } from "./claude-check.js";
 import { ClaudeStream } from "./claude-stream.js";
 import { diesWithParent, MARKER, sweep } from "./processes.js";
 import { PromptQueue } from "./prompt-queue.js";
@@ -45,6 +46,7 @@ export function claudeAgent(executable: string | undefined): Agent {
   return {
     name: "claude",
     abilities: { stop: "boundary", usage: "call", compactionVeto: true, resume: true },
+    check: (env, cwd) => checkClaude(executable, env, cwd),
     canResume: hasTranscript,
     open: (options) => openSession(options, executable),
   };

@@ -1,5 +1,6 @@
 /** What a real run works with: the user's agent, environment and choices. */
 import type { Config } from "../config/schema.js";
+import type { Failure } from "../engine/failure.js";
 import type { Hands } from "../engine/world.js";
 import { RunReport } from "../view/report.js";
 import { agentFor } from "./agent.js";
@@ -22,4 +23,11 @@ export function realHands(
     hands: { agent: agentFor("user"), agentEnv: env, gateEnv: env, isolated: false, permissionMode, onEvent },
     report,
   };
+}
+
+/** An agent that cannot be used is found out before anything is begun. */
+export async function agentProblem({ agent, agentEnv }: Hands, cwd: string): Promise<Failure | undefined> {
+  const checked = await agent.check(agentEnv, cwd);
+  if (checked.ok) return undefined;
+  return checked.problem === "no-login" ? { type: "no-login" } : { type: "no-agent", detail: checked.detail };
 }

@@ -26,6 +26,9 @@ Examples:
   segno rehearse PLAN.md           rehearse your own plan in a scratch clone
   segno run PLAN.md                run it for real
   segno status                     how the newest run stands
+  segno pause | continue | stop    steer it from another terminal
+  segno resume                     go on after a stop, a crash or a failure
+  segno doctor                     is everything there that a run needs?
 
 Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or plan,
             3 stopped and can be resumed, 4 waiting for a human, 130 ended by the user`,
@@ -78,6 +81,64 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
     .option("--json", "print one JSON object")
     .addHelpText("after", "\nExamples:\n  segno status\n  segno status --json | jq .phases")
     .action(async (run, flags) => end(await (await import("./commands/status.js")).statusCommand(run, flags)));
+
+  runFlags(program.command("config"))
+    .description("Show the effective configuration and where each value comes from.")
+    .addHelpText("after", "\nExamples:\n  segno config\n  segno config --json")
+    .action(async (flags) => end(await (await import("./commands/config.js")).configCommand(flags)));
+
+  program
+    .command("doctor")
+    .description(
+      "Look at everything a run needs: node, git, disk, permissions, agent and login, left-overs of dead runs.",
+    )
+    .option("--fix", "end processes that dead runs left")
+    .option("--json", "print one JSON object")
+    .addHelpText("after", "\nExamples:\n  segno doctor\n  segno doctor --fix")
+    .action(async (flags) => end(await (await import("./commands/doctor.js")).doctorCommand(flags)));
+
+  const steering: ["pause" | "continue" | "stop", string][] = [
+    ["pause", "Let the running tool finish, then begin nothing until `segno continue`."],
+    ["continue", "Let a paused run go on."],
+    ["stop", "Let the running tool finish, save a checkpoint, and stop; `segno resume` goes on."],
+  ];
+  for (const [name, description] of steering) {
+    program
+      .command(name)
+      .description(description)
+      .option("--json", "print one JSON object")
+      .addHelpText("after", `\nExamples:\n  segno ${name}        from any terminal in the repository`)
+      .action(async (flags) => end(await (await import("./commands/steer.js")).steerCommand(name, flags)));
+  }
+
+  program
+    .command("skip")
+    .argument("<phase>", "a phase's id")
+    .description("Leave a phase out; phases that depend on it may begin.")
+    .option("--json", "print one JSON object")
+    .addHelpText("after", "\nExamples:\n  segno skip 2")
+    .action(async (phase, flags) => end(await (await import("./commands/steer.js")).skipCommand(phase, flags)));
+
+  program
+    .command("progress")
+    .argument("<message>", "what is finished now")
+    .description("For agents without MCP: report a finished task or step.")
+    .option("--task <id>", "the id of the finished task")
+    .option("--json", "print one JSON object")
+    .addHelpText("after", '\nExamples:\n  segno progress "library written" --task 1.1')
+    .action(async (message, flags) =>
+      end(await (await import("./commands/report.js")).progressCommand(message, flags)),
+    );
+
+  program
+    .command("done")
+    .description("For agents without MCP: end the phase.")
+    .requiredOption("--phase <id>", "the phase")
+    .option("--status <status>", "completed, failed, needs_human_verification or split_request (default completed)")
+    .option("--summary <text>", "what was done, in at most 50 words")
+    .option("--json", "print one JSON object")
+    .addHelpText("after", '\nExamples:\n  segno done --phase 2 --summary "six languages, all tested"')
+    .action(async (flags) => end(await (await import("./commands/report.js")).doneCommand(flags)));
 
   try {
     await program.parseAsync();

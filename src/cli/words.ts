@@ -53,6 +53,12 @@ export function wordsOf(failure: Failure): Words {
         why: "Segno drives Claude Code and does not work without it.",
         next: "Install it (npm install -g @anthropic-ai/claude-code), or reinstall Segno with its optional dependencies.",
       };
+    case "no-login":
+      return {
+        what: "Claude Code is not logged in, and there is no API key.",
+        why: "Every session would end at its first model call.",
+        next: "Start `claude` once and log in, or set ANTHROPIC_API_KEY. To try a plan without either: segno rehearse PLAN.md",
+      };
     case "no-run":
       return {
         what:

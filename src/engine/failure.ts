@@ -22,6 +22,7 @@ export type Failure =
   | { type: "nothing-to-resume"; run: string | undefined; why: string }
   | { type: "no-permission-mode" }
   | { type: "no-agent"; detail: string }
+  | { type: "no-login" }
   | { type: "no-run"; run: string | undefined }
   | { type: "journal"; file: string; line: number; why: string; readable: number }
   | { type: "disk-full"; run: string }

@@ -44,7 +44,14 @@ export class LiveSession implements OpenSession {
   /** `resume`: the agent's own conversation to go on with. */
   async open(resume: string | undefined): Promise<AgentSession> {
     this.#resumed = resume !== undefined;
-    const { run, agent, agentEnv: env, isolated, permissionMode } = this.#world;
+    const { run, agent, agentEnv, door, isolated, permissionMode } = this.#world;
+    const { phase, session } = this.#place;
+    const env = {
+      ...agentEnv,
+      SEGNO_RUN: run.state.run,
+      SEGNO_PHASE: phase,
+      ...(door === undefined ? {} : { SEGNO_DOOR: door.url, SEGNO_TOKEN: door.sessionToken(session) }),
+    };
     const { config, cwd } = run.state;
     this.#agent = await agent.open({
       marker: markerOf(run.state.run, this.#place.session),

@@ -70,6 +70,25 @@ export async function resumeRun(top: string, id: string, config: Config, hands: 
   return good(worldOf(run, new Git(top), hands, planFiles(top), claimed.value));
 }
 
+/** Writes into the journal of a run that nobody holds: takes its locks, appends, releases them. */
+export async function appendToRun<T>(top: string, id: string, act: (run: LiveRun) => T): Promise<Result<T>> {
+  const claimed = claimRun(top, id);
+  if (!claimed.ok) return claimed;
+  try {
+    const read = readRun(top, id);
+    if (!read.ok) return read;
+    const { epoch } = read.value.state;
+    const folder = runFolder(top, id);
+    const journal = openJournal(folder, { epoch, redact: redactor(process.env), now: () => new Date() }, read.value);
+    const run = new LiveRun(journal, folder, read.value.events);
+    const value = act(run);
+    run.close();
+    return good(value);
+  } finally {
+    claimed.value.release();
+  }
+}
+
 /**
  * What was in flight when the last process ended. Its sessions are gone, whatever they were doing. A gate runs again; a
  * commit is performed again and recognises itself by its trailer; the start of a phase left nothing behind.

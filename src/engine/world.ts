@@ -4,6 +4,7 @@ import type { Git } from "../git/git.js";
 import type { Claims } from "../handover/checkpoint.js";
 import type { RunEvent } from "../run/event.js";
 import type { Lock } from "../store/lock.js";
+import type { SegnoTools } from "../tools/tools.js";
 import type { LiveRun } from "./live-run.js";
 import type { PlanFiles } from "./plan-files.js";
 import type { Warden } from "./warden.js";
@@ -13,6 +14,7 @@ export interface OpenSession {
   agent: AgentSession;
   /** What the agent handed over, if it was asked to. */
   claims: Claims | undefined;
+  tools: SegnoTools;
   close(): Promise<number>;
 }
 
@@ -33,6 +35,7 @@ export interface World {
   lock: Lock;
   /** There while the run is conducted. */
   warden: Warden | undefined;
+  door: { url: string; sessionToken(session: string): string } | undefined;
 }
 
 /** What a run works with, new or taken up again. */
@@ -61,6 +64,7 @@ export function worldOf(run: LiveRun, git: Git, hands: Hands, files: PlanFiles, 
     sessions: new Map(),
     lock,
     warden: undefined,
+    door: undefined,
   };
 }
 

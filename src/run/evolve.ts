@@ -269,6 +269,7 @@ function phaseStarted(state: Folding, event: FactOf<"phase-started">): void {
 function resumed(state: Folding): void {
   state.status = "running";
   state.stopping = false;
+  state.hold = undefined;
   for (const [id, phase] of state.phases) {
     if (phase.step !== "failed") continue;
     const attempt = (phase.attempted?.attempt ?? 0) + 1;

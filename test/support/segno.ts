@@ -36,8 +36,7 @@ export interface Site {
       env?: Record<string, string>;
       killAt?: number;
       signal?: NodeJS.Signals;
-      aliveFile?: string;
-      cwd?: string;
+      aliveFile?: string; fullAt?: number; cwd?: string;
     },
   ): Running;
 }
@@ -80,12 +79,13 @@ export async function site({ repo, charsPerTask = 0, window = 200_000, behave }:
     done,
     exchanges,
     segno: (args, options = {}) => {
-      const preload = options.killAt !== undefined || options.aliveFile !== undefined ? ["--import", KILL_AT] : [];
+      const preload = options.killAt !== undefined || options.aliveFile !== undefined || options.fullAt !== undefined ? ["--import", KILL_AT] : [];
       return start([...preload, SEGNO, ...args], options.cwd ?? repo, {
         ...env,
         ...(options.killAt === undefined
           ? {}
           : { KILL_AT: String(options.killAt), KILL_SIGNAL: options.signal ?? "SIGKILL" }),
+        ...(options.fullAt === undefined ? {} : { FULL_AT: String(options.fullAt) }),
         ...(options.aliveFile === undefined ? {} : { ALIVE_FILE: options.aliveFile }),
         ...options.env,
       });

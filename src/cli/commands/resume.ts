@@ -2,7 +2,7 @@ import { findInterrupted, type Interrupted } from "../../engine/interrupted.js";
 import { readRun, resumeRun } from "../../engine/resume.js";
 import { listRuns } from "../../engine/runs.js";
 import { conduct } from "../conduct.js";
-import { realHands } from "../hands.js";
+import { agentProblem, realHands } from "../hands.js";
 import { permissionMode } from "../permission.js";
 import { printFailure } from "../print.js";
 import { type ConfigFlags, readSettings, type Settings } from "../settings.js";
@@ -46,6 +46,8 @@ export async function goOn(
   const mode = await permissionMode(chosen, settings.file, json);
   if (!mode.ok) return printFailure(mode.failure, json);
   const { hands, report } = realHands(mode.value, json);
+  const unusable = await agentProblem(hands, state.cwd);
+  if (unusable !== undefined) return printFailure(unusable, json);
   if (!json) console.log(`Going on with run ${run} of ${state.plan.file}.`);
   for (const event of pastEvents(state.top, run)) report.take(event);
   const signals = listenToSignals();

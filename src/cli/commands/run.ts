@@ -3,7 +3,7 @@ import { findInterrupted, type Interrupted, samePlan } from "../../engine/interr
 import { type Prepared, preparePlan, startRun } from "../../engine/start.js";
 import { askChoice, isTerminal } from "../ask.js";
 import { conduct } from "../conduct.js";
-import { realHands } from "../hands.js";
+import { agentProblem, realHands } from "../hands.js";
 import { permissionMode } from "../permission.js";
 import { printFailure } from "../print.js";
 import { type ConfigFlags, readSettings, type Settings } from "../settings.js";
@@ -39,6 +39,8 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
     gates: "block",
     allowDirty: flags.allowDirty === true,
   } as const;
+  const unusable = await agentProblem(hands, process.cwd());
+  if (unusable !== undefined) return fail(unusable);
   const signals = listenToSignals();
   const started = await startRun(prepared.value, options, hands);
   return started.ok ? conduct(started.value, report, signals, json) : fail(started.failure);

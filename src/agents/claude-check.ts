@@ -1,0 +1,42 @@
+/** Whether Claude Code can be started and is logged in, found out without a model call. */
+import { randomUUID } from "node:crypto";
+import { query, type SDKUserMessage } from "@anthropic-ai/claude-agent-sdk";
+import type { AgentCheck } from "./agent.js";
+import { MARKER, sweep } from "./processes.js";
+import { PromptQueue } from "./prompt-queue.js";
+
+const LIMIT_MS = 20_000;
+
+export async function checkClaude(
+  executable: string | undefined,
+  env: Record<string, string>,
+  cwd: string,
+): Promise<AgentCheck> {
+  const marker = `check:${randomUUID()}`;
+  const prompts = new PromptQueue<SDKUserMessage>();
+  try {
+    const asked = query({
+      prompt: prompts,
+      options: {
+        cwd,
+        env: { ...env, [MARKER]: marker },
+        settingSources: ["user", "project", "local"],
+        ...(executable === undefined ? {} : { pathToClaudeCodeExecutable: executable }),
+      },
+    });
+    const account = await Promise.race([asked.accountInfo(), late()]);
+    prompts.end();
+    asked.close();
+    if (account === "late") return { ok: false, problem: "missing", detail: "it does not answer" };
+    const { tokenSource = "none", apiKeySource = "none", apiProvider = "firstParty", email } = account;
+    if (apiProvider === "firstParty" && tokenSource === "none" && apiKeySource === "none")
+      return { ok: false, problem: "no-login", detail: "" };
+    return { ok: true, account: email ?? (apiKeySource === "none" ? tokenSource : apiKeySource) };
+  } catch (error) {
+    return { ok: false, problem: "missing", detail: error instanceof Error ? error.message : String(error) };
+  } finally {
+    await sweep((candidate) => candidate === marker);
+  }
+}
+
+const late = (): Promise<"late"> => new Promise((resolve) => setTimeout(() => resolve("late"), LIMIT_MS).unref());

@@ -1,0 +1,131 @@
+import { statfsSync } from "node:fs";
+import { basename } from "node:path";
+import { findProcesses, sweep } from "../../agents/processes.js";
+import { RUN_LOCK } from "../../engine/claim.js";
+import { listRuns, runFolder } from "../../engine/runs.js";
+import { isOfRun } from "../../engine/world.js";
+import { openRepository } from "../../git/start.js";
+import { holderOf } from "../../store/lock.js";
+import { agentFor } from "../agent.js";
+import { askChoice, isTerminal } from "../ask.js";
+import { EXIT } from "../exit.js";
+import { readSettings } from "../settings.js";
+import { wordsOf } from "../words.js";
+
+interface Finding {
+  name: string;
+  ok: boolean;
+  detail: string;
+  fix?: string;
+}
+
+const LEAST_FREE_GB = 1;
+
+/** Looks at everything a run needs, and says what to do about what is missing. */
+export async function doctorCommand(flags: { json?: boolean; fix?: boolean }): Promise<number> {
+  const json = flags.json === true;
+  const findings = [
+    node(),
+    await repository(),
+    disk(),
+    await permissions(),
+    await agent(),
+    await leftovers(flags.fix === true, json),
+  ];
+  if (json) console.log(JSON.stringify({ ok: findings.every((finding) => finding.ok), findings }));
+  else {
+    for (const { name, ok, detail, fix } of findings) {
+      console.log(
+        `${ok ? "✓" : "✗"} ${name.padEnd(12)} ${detail}${!ok && fix !== undefined ? `\n${" ".repeat(15)}${fix.replaceAll("\n", `\n${" ".repeat(15)}`)}` : ""}`,
+      );
+    }
+  }
+  return findings.every((finding) => finding.ok) ? EXIT.done : EXIT.failed;
+}
+
+function node(): Finding {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const ok = major > 20 || (major === 20 && minor >= 19);
+  return { name: "node", ok, detail: process.version, fix: "Segno needs Node 20.19 or later." };
+}
+
+async function repository(): Promise<Finding> {
+  const opened = await openRepository(process.cwd()).catch(() => undefined);
+  if (opened === undefined) return { name: "git", ok: false, detail: "git cannot be started", fix: "Install git." };
+  if (!opened.ok) {
+    const words = wordsOf({ type: "repository", problem: opened.problem, detail: opened.detail });
+    return { name: "git", ok: false, detail: words.what, fix: words.next };
+  }
+  const identity = await opened.git.attempt(["var", "GIT_COMMITTER_IDENT"]);
+  if (!identity.ok) {
+    return {
+      name: "git",
+      ok: false,
+      detail: "git does not know who you are",
+      fix: 'git config user.name "Your Name" && git config user.email you@example.com',
+    };
+  }
+  const changed = opened.changed.length === 0 ? "clean" : `${opened.changed.length} changed files`;
+  return { name: "git", ok: true, detail: `${basename(opened.git.top)}, branch ${opened.branch}, ${changed}` };
+}
+
+function disk(): Finding {
+  const { bavail, bsize } = statfsSync(process.cwd());
+  const free = (bavail * bsize) / 1e9;
+  return {
+    name: "disk",
+    ok: free >= LEAST_FREE_GB,
+    detail: `${free.toFixed(1)} GB free`,
+    fix: `Make room: at least ${LEAST_FREE_GB} GB.`,
+  };
+}
+
+async function permissions(): Promise<Finding> {
+  const settings = await readSettings(process.cwd(), {});
+  if (!settings.ok)
+    return { name: "settings", ok: false, detail: wordsOf(settings.failure).what, fix: "See `segno config`." };
+  const mode = settings.value.config.permission_mode;
+  if (mode === undefined)
+    return {
+      name: "permissions",
+      ok: false,
+      detail: "no permission_mode is chosen",
+      fix: wordsOf({ type: "no-permission-mode" }).next,
+    };
+  return { name: "permissions", ok: true, detail: mode };
+}
+
+async function agent(): Promise<Finding> {
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+  const checked = await agentFor("user").check(env, process.cwd());
+  if (checked.ok) return { name: "agent", ok: true, detail: `claude, ${checked.account}` };
+  const words = wordsOf(
+    checked.problem === "no-login" ? { type: "no-login" } : { type: "no-agent", detail: checked.detail },
+  );
+  return { name: "agent", ok: false, detail: words.what, fix: words.next };
+}
+
+/** Processes of runs that no living Segno holds. */
+async function leftovers(fix: boolean, json: boolean): Promise<Finding> {
+  const opened = await openRepository(process.cwd()).catch(() => undefined);
+  const name = "left-overs";
+  if (opened === undefined || !opened.ok) return { name, ok: true, detail: "none looked for" };
+  const { top } = opened.git;
+  const dead = listRuns(top).filter((run) => holderOf(runFolder(top, run), RUN_LOCK) === undefined);
+  const isDead = (marker: string) => dead.some((run) => isOfRun(run)(marker));
+  const found = await findProcesses(isDead);
+  if (found.length === 0) return { name, ok: true, detail: "no process of a dead run" };
+  const detail = `${found.length} processes of dead runs: ${found.map(({ pid }) => pid).join(", ")}`;
+  const agreed =
+    fix ||
+    (isTerminal(json) &&
+      (await askChoice(`${detail}. End them?`, [
+        { name: "yes", meaning: "end them now" },
+        { name: "no", meaning: "leave them" },
+      ])) === "yes");
+  if (!agreed) return { name, ok: false, detail, fix: "End them: segno doctor --fix" };
+  const ended = await sweep(isDead);
+  return { name, ok: true, detail: `${ended} processes of dead runs were ended` };
+}

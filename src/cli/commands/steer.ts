@@ -1,0 +1,79 @@
+/** `pause`, `continue`, `stop`, `skip`: from any terminal in the repository, through the door of the run that is in progress. */
+
+import { RUN_LOCK } from "../../engine/claim.js";
+import { type DoorFile, readDoor, skipPhase } from "../../engine/door.js";
+import { findInterrupted } from "../../engine/interrupted.js";
+import { appendToRun } from "../../engine/resume.js";
+import { listRuns, runFolder } from "../../engine/runs.js";
+import { holderOf } from "../../store/lock.js";
+import { EXIT } from "../exit.js";
+import { printFailure } from "../print.js";
+import { repositoryTop } from "../top.js";
+
+type Act = "pause" | "continue" | "stop";
+
+export async function steerCommand(act: Act, flags: { json?: boolean }): Promise<number> {
+  const json = flags.json === true;
+  const top = await repositoryTop();
+  if (!top.ok) return printFailure(top.failure, json);
+  const live = liveRun(top.value);
+  if (live !== undefined) return knock(live, act, {}, json);
+  const left = findInterrupted(top.value, undefined, new Date());
+  return say(
+    json,
+    false,
+    left === undefined
+      ? "No run is in progress here."
+      : `No run is in progress here. Go on with the last one: segno resume ${left.run}`,
+  );
+}
+
+export async function skipCommand(phase: string, flags: { json?: boolean }): Promise<number> {
+  const json = flags.json === true;
+  const top = await repositoryTop();
+  if (!top.ok) return printFailure(top.failure, json);
+  const live = liveRun(top.value);
+  if (live !== undefined) return knock(live, "skip", { phase }, json);
+  const left = findInterrupted(top.value, undefined, new Date());
+  if (left === undefined) return say(json, false, "No run is in progress or interrupted here.");
+  // Nobody holds the run: what is asked is written into its journal for whoever takes it up again.
+  const said = await appendToRun(top.value, left.run, (run) => skipPhase({ run }, phase));
+  if (!said.ok) return printFailure(said.failure, json);
+  return typeof said.value === "string" ? say(json, true, said.value) : say(json, false, said.value.missing);
+}
+
+/** The run that a living process holds in this checkout. */
+function liveRun(top: string): DoorFile | undefined {
+  for (const run of listRuns(top)) {
+    const folder = runFolder(top, run);
+    if (holderOf(folder, RUN_LOCK) !== undefined) return readDoor(folder);
+  }
+  return undefined;
+}
+
+export async function knock(
+  door: Pick<DoorFile, "url" | "token">,
+  path: string,
+  body: object,
+  json: boolean,
+): Promise<number> {
+  try {
+    const response = await fetch(`${door.url}/${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${door.token}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(10_000),
+    });
+    const { ok, message } = (await response.json()) as { ok: boolean; message: string };
+    return say(json, ok, message);
+  } catch (error) {
+    return say(json, false, `The run did not answer: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function say(json: boolean, ok: boolean, message: string): number {
+  if (json) console.log(JSON.stringify({ ok, message }));
+  else if (ok) console.log(message);
+  else console.error(`segno: ${message}`);
+  return ok ? EXIT.done : EXIT.usage;
+}

@@ -1,0 +1,167 @@
+/**
+ * The door: one HTTP server on 127.0.0.1 through which other terminals steer the run and agents without MCP report.
+ *
+ * Invariants
+ * 1. Nothing is done without a token. The run's token is in a file only the user can read; a session's token is only in
+ *    that session's environment, speaks for that session alone, and is worth nothing once it has ended.
+ * 2. A request from a web page of elsewhere, or to a name that was made to point here, is refused whatever its token.
+ * 3. Every refusal is in the journal, up to a number that cannot flood it.
+ */
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { serve } from "@hono/node-server";
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { isOver, stateOfPhase } from "../run/state.js";
+import type { World } from "./world.js";
+
+export interface DoorFile {
+  url: string;
+  token: string;
+  pid: number;
+  run: string;
+}
+
+export interface Door {
+  url: string;
+  sessionToken(session: string): string;
+  close(): Promise<void>;
+}
+
+const LARGEST_BODY = 256 * 1024;
+const MOST_REFUSALS = 100;
+const doorPath = (folder: string): string => join(folder, "door.json");
+
+export function readDoor(folder: string): DoorFile | undefined {
+  try {
+    return JSON.parse(readFileSync(doorPath(folder), "utf8")) as DoorFile;
+  } catch {
+    return undefined;
+  }
+}
+
+export async function openDoor(world: World): Promise<Door> {
+  const { run } = world;
+  const token = randomBytes(32).toString("hex");
+  const sessionToken = (session: string) => createHmac("sha256", token).update(session).digest("hex");
+  const app = routes(world, token, sessionToken);
+  const server = await new Promise<Server>((resolve, reject) => {
+    const listening = serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 }, () => resolve(listening as Server));
+    listening.once("error", reject);
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const file: DoorFile = { url, token, pid: process.pid, run: run.state.run };
+  mkdirSync(run.folder, { recursive: true });
+  writeFileSync(doorPath(run.folder), JSON.stringify(file), { mode: 0o600 });
+  return {
+    url,
+    sessionToken,
+    close: () =>
+      new Promise((resolve) => {
+        rmSync(doorPath(run.folder), { force: true });
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+type Caller = { as: "user" } | { as: "session"; session: string };
+
+function routes(world: World, token: string, sessionToken: (session: string) => string) {
+  const { run } = world;
+  let refusals = 0;
+  const refuse = (c: Context, status: 401 | 403 | 404, why: string) => {
+    if (refusals++ < MOST_REFUSALS) run.append({ type: "door-refused", path: c.req.path.slice(0, 200), why });
+    return c.json({ ok: false, message: why }, status);
+  };
+  const app = new Hono<{ Variables: { caller: Caller } }>();
+  app.use(bodyLimit({ maxSize: LARGEST_BODY }));
+  app.use(async (c, next) => {
+    const host = c.req.header("host") ?? "";
+    if (!/^(127\.0\.0\.1|localhost):\d+$/.test(host)) return refuse(c, 403, "the request names another host");
+    const origin = c.req.header("origin");
+    if (origin !== undefined && origin !== `http://${host}`)
+      return refuse(c, 403, "the request comes from another site");
+    const given = /^Bearer (\w+)$/.exec(c.req.header("authorization") ?? "")?.[1];
+    if (given === undefined) return refuse(c, 401, "no token");
+    if (same(given, token)) c.set("caller", { as: "user" });
+    else {
+      const session = [...run.state.sessions.values()].find((candidate) => same(given, sessionToken(candidate.id)));
+      if (session === undefined) return refuse(c, 401, "a wrong token");
+      if (session.step === "ended") return refuse(c, 401, `a stale token: session ${session.id} has ended`);
+      c.set("caller", { as: "session", session: session.id });
+    }
+    return next();
+  });
+
+  const steer = (path: string, act: (c: Context) => Promise<string | { missing: string }>) =>
+    app.post(path, async (c) => {
+      if (c.get("caller").as !== "user") return refuse(c, 403, "a session may not steer the run");
+      const said = await act(c);
+      return typeof said === "string"
+        ? c.json({ ok: true, message: said })
+        : c.json({ ok: false, message: said.missing }, 404);
+    });
+  steer("/pause", async () => {
+    if (run.state.hold === undefined) run.append({ type: "run-held", hold: "paused", by: "segno pause" });
+    return "Paused: the running tool finishes, then nothing begins until `segno continue`.";
+  });
+  steer("/continue", async () => {
+    if (run.state.hold !== undefined) run.append({ type: "run-released", hold: "paused", by: "segno continue" });
+    return "The run goes on.";
+  });
+  steer("/stop", async () => {
+    if (!run.state.stopping) run.append({ type: "stop-requested", by: "segno stop" });
+    return `Stopping: the running tool finishes, a checkpoint is saved. Go on with: segno resume ${run.state.run}`;
+  });
+  steer("/skip", async (c) => {
+    const { phase } = await bodyOf(c);
+    return skipPhase(world, String(phase));
+  });
+  app.get("/status", (c) => {
+    if (c.get("caller").as !== "user") return refuse(c, 403, "a session may not read the run");
+    const { run: id, status, hold, stopping } = run.state;
+    return c.json({ ok: true, run: id, status, hold: hold ?? null, stopping });
+  });
+
+  const report = (path: string, tool: "progress" | "phase_result") =>
+    app.post(path, async (c) => {
+      const caller = c.get("caller");
+      if (caller.as !== "session") return refuse(c, 403, "only a session of the run may report");
+      const tools = world.sessions.get(caller.session)?.tools;
+      if (tools === undefined) return refuse(c, 401, `a stale token: session ${caller.session} has ended`);
+      const { text, isError } = tools.call(tool, await bodyOf(c));
+      return c.json({ ok: !isError, message: text }, isError ? 400 : 200);
+    });
+  report("/progress", "progress");
+  report("/done", "phase_result");
+  app.notFound((c) => c.json({ ok: false, message: "there is nothing here" }, 404));
+  return app;
+}
+
+export function skipPhase({ run }: Pick<World, "run">, phase: string): string | { missing: string } {
+  if (!run.state.phases.has(phase)) {
+    return { missing: `There is no phase ${phase}; phases: ${[...run.state.phases.keys()].join(", ")}.` };
+  }
+  const state = stateOfPhase(run.state, phase);
+  if (isOver(state) && state.step !== "failed") return { missing: `Phase ${phase} is ${state.step} already.` };
+  run.append({ type: "skip-requested", phase, by: "segno skip" });
+  return `Phase ${phase} is skipped; phases that depend on it may begin.`;
+}
+
+async function bodyOf(c: Context): Promise<Record<string, unknown>> {
+  try {
+    const body: unknown = await c.req.json();
+    return typeof body === "object" && body !== null ? (body as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+function same(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
