@@ -16,7 +16,9 @@ export function configurationPage(): string {
   const sections = Object.entries(schema.properties).map(([key, value]) => keySection(key, value));
   return `# Configuration
 
-\`.segno/config.yaml\` at the repository's top level. Flags win over the file; a key that is not listed here is an error.
+\`.segno/config.yaml\` at the repository's top level. Flags win over the environment
+(\`SEGNO_CONTEXT_THRESHOLD=70\`), that over the file, that over the defaults. A key that is not listed here is an error.
+\`segno config\` shows what counts, and why.
 
 ${sections.join("\n")}`;
 }

@@ -36,7 +36,7 @@ export function samePlan(a: Plan, b: Plan): boolean {
       title,
       dependsOn,
       tasks.map((task) => [task.id, task.title]),
-      gates.map((gate) => [gate.id, gate.command]),
+      gates.map((gate) => [gate.id, gate.check]),
     ]);
   return JSON.stringify(shape(a)) === JSON.stringify(shape(b));
 }

@@ -57,7 +57,7 @@ export async function startRun(
   const journal = createJournal(folder, { epoch: 1, redact, now: () => new Date() });
   const run = new LiveRun(journal, folder, []);
   run.onEvent(hands.onEvent);
-  const open = plan.phases.filter((phase) => !phase.markedDone).map((phase) => phase.id);
+  const open = plan.phases.filter((phase) => phase.mark !== "done").map((phase) => phase.id);
   run.append({
     type: "run-started",
     run: id,
@@ -70,7 +70,7 @@ export async function startRun(
     cwd: options.cwd,
     branch,
     head,
-    takenAsDone: plan.phases.filter((phase) => phase.markedDone).map((phase) => phase.id),
+    takenAsDone: plan.phases.filter((phase) => phase.mark === "done").map((phase) => phase.id),
     tasksInGit: await tasksInGit(git, plan.file, open),
   });
   for (const { message, file, line } of parsed.diagnostics)

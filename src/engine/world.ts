@@ -2,6 +2,7 @@
 import type { Agent, AgentSession } from "../agents/agent.js";
 import type { Git } from "../git/git.js";
 import type { Claims } from "../handover/checkpoint.js";
+import type { ReadPlanFile } from "../plan/model.js";
 import type { RunEvent } from "../run/event.js";
 import type { Lock } from "../store/lock.js";
 import type { SegnoTools } from "../tools/tools.js";
@@ -29,7 +30,7 @@ export interface World {
   isolated: boolean;
   permissionMode: "bypassPermissions" | "acceptEdits" | "dontAsk" | "auto";
   /** Reads a plan file of the checkout. */
-  readPlanFile: (path: string) => string | undefined;
+  readPlanFile: ReadPlanFile;
   writePlanFile: (path: string, content: string) => void;
   sessions: Map<string, OpenSession>;
   lock: Lock;

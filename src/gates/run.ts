@@ -1,6 +1,7 @@
-/** Runs a gate the user wrote and judges it by its exit status. */
+/** Runs a command the user wrote as a gate. */
 import { spawn } from "node:child_process";
 import { MARKER, sweep } from "../agents/processes.js";
+import { judgeCommand } from "./judge.js";
 
 export interface GateRequest {
   command: string;
@@ -9,6 +10,8 @@ export interface GateRequest {
   /** Marks its processes, so that none is left behind. */
   marker: string;
   timeoutMs: number;
+  /** What it must print, where the plan says so. */
+  prints?: { atLeast: boolean; number: number } | undefined;
 }
 
 export interface GateVerdict {
@@ -27,6 +30,7 @@ const PIPES_MS = 2_000;
 export async function runGate(request: GateRequest): Promise<GateVerdict> {
   const began = performance.now();
   const output = new BoundedOutput(KEPT);
+  const stdout = new BoundedOutput(KEPT);
   const env = { ...request.env, [MARKER]: request.marker };
   const { exit, timedOut } = await new Promise<{ exit: number | null; timedOut: boolean }>((resolve) => {
     const child = spawn("/bin/sh", ["-c", request.command], {
@@ -44,7 +48,10 @@ export async function runGate(request: GateRequest): Promise<GateVerdict> {
       clearTimeout(timer);
       resolve({ exit, timedOut });
     };
-    child.stdout.on("data", (data: Buffer) => output.add(data));
+    child.stdout.on("data", (data: Buffer) => {
+      output.add(data);
+      stdout.add(data);
+    });
     child.stderr.on("data", (data: Buffer) => output.add(data));
     child.on("error", (error) => {
       output.add(Buffer.from(error.message));
@@ -58,12 +65,10 @@ export async function runGate(request: GateRequest): Promise<GateVerdict> {
     child.on("close", (code) => over(code));
   });
   const ms = Math.round(performance.now() - began);
-  const passed = exit === 0 && !timedOut;
-  const why = timedOut
-    ? `took longer than ${request.timeoutMs / 60_000} minutes`
-    : exit === null
-      ? "was ended by a signal"
-      : `exit ${exit}`;
+  const { passed, why } = judgeCommand(
+    { exit, timedOut, minutes: request.timeoutMs / 60_000, stdout: stdout.text() },
+    request.prints,
+  );
   return { passed, exit, ms, why, output: output.text() };
 }
 

@@ -39,6 +39,13 @@ function renderClaims(claims: Claims): string {
   return parts.join("\n\n");
 }
 
+/** What a session that was cut off did after its last report: the next one should look before it repeats it. */
+export function unreportedWork({ unreported }: Ledger): string {
+  if (unreported.length === 0) return "";
+  const calls = unreported.map(({ tool, brief }) => `${tool} ${brief}`.trim());
+  return `Tool calls that finished after the last report, newest last (look before you repeat them):\n${bulletList(calls, calls.length)}`;
+}
+
 function renderLedger({ ledger, files, tasks, tasksDone }: CheckpointView): string {
   const done = new Set(tasksDone);
   const remaining = tasks.filter((task) => !done.has(task.id));
@@ -48,6 +55,8 @@ function renderLedger({ ledger, files, tasks, tasksDone }: CheckpointView): stri
   const notes = ledger.progress.filter((entry) => entry.task === undefined).map((entry) => entry.message);
   if (notes.length > 0) parts.push(`Progress notes, newest last:\n${bulletList(notes.slice(-MOST_ITEMS), MOST_ITEMS)}`);
   if (ledger.decisions.length > 0) parts.push(`Decisions recorded:\n${bulletList(ledger.decisions, MOST_ITEMS)}`);
+  const unreported = unreportedWork(ledger);
+  if (unreported !== "") parts.push(unreported);
   const failing = [...ledger.gates.values()].filter((gate) => !gate.passed);
   if (failing.length > 0)
     parts.push(

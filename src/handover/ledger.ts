@@ -11,11 +11,17 @@ export interface Ledger {
   checkpoint: { session: string; ref: BlobRef } | undefined;
   /** Why the newest session ended. */
   lastEnd: { session: string; reason: string } | undefined;
+  /** Tool calls that finished after the last report: what was done, or half done, when a session was cut off. */
+  unreported: { tool: string; brief: string }[];
+  /** How many of them belong to the newest model call. */
+  sinceCall: number;
   /** Whether the agent edited the plan's files. */
   planEdited: boolean;
   /** The agent's own words about the finished phase. */
   summary: string;
 }
+
+const MOST_UNREPORTED = 12;
 
 export const emptyLedger = (): Ledger => ({
   progress: [],
@@ -24,6 +30,8 @@ export const emptyLedger = (): Ledger => ({
   gates: new Map(),
   checkpoint: undefined,
   lastEnd: undefined,
+  unreported: [],
+  sinceCall: 0,
   planEdited: false,
   summary: "",
 });
@@ -32,6 +40,16 @@ export function recordFact(ledger: Ledger, fact: Fact): void {
   switch (fact.type) {
     case "progress-reported":
       ledger.progress.push({ message: fact.message, task: fact.task });
+      // The calls of the message that carries a report belong to what comes next, and finish after it.
+      ledger.unreported = ledger.sinceCall === 0 ? [] : ledger.unreported.slice(-ledger.sinceCall);
+      break;
+    case "call-made":
+      if (!fact.subagent) ledger.sinceCall = 0;
+      break;
+    case "tool-finished":
+      if (fact.subagent || !fact.ok || fact.tool.startsWith("mcp__segno__")) break;
+      ledger.unreported = [...ledger.unreported, { tool: fact.tool, brief: fact.brief }].slice(-MOST_UNREPORTED);
+      ledger.sinceCall++;
       break;
     case "decision-recorded":
       ledger.decisions.push(fact.text);

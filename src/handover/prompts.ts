@@ -102,10 +102,11 @@ const HOW_IT_WORKS = `# How this works
 - If the phase is too large for one context window, go on working: Segno hands over to a fresh session in time.`;
 
 /** Into a conversation that was cut off when Segno ended: what it was doing last may be half done. */
-export function resumedPrompt(view: PhaseView): string {
+export function resumedPrompt(view: PhaseView, unreported: string): string {
   return [
     `Segno was interrupted and this conversation with it; it goes on now. Your last tool call may have been cut off: look at what it left before you repeat it. Go on with phase ${view.phase.id}.`,
     taskList(view),
+    ...(unreported === "" ? [] : [unreported]),
   ].join("\n\n");
 }
 

@@ -1,5 +1,5 @@
 /** `**Name:** value` fields of a document, with the exact place of the value so that it can be rewritten alone. */
-import type { Nodes, Paragraph, PhrasingContent } from "mdast";
+import type { Nodes, Paragraph } from "mdast";
 import { descendantsOf, endOf, lineOf, startOf, textOf } from "./markdown.js";
 
 export interface Field {
@@ -24,41 +24,40 @@ function fieldsOfParagraph(paragraph: Paragraph, source: string): Field[] {
   const fields: Field[] = [];
   for (const [index, node] of paragraph.children.entries()) {
     if (node.type !== "strong") continue;
+    // A label stands at the beginning of its line.
+    const lineStart = source.lastIndexOf("\n", startOf(node) - 1) + 1;
+    if (!/^[\s>*+-]*(\d+[.)]\s*)?(\[[ xX]\]\s*)?$/.test(source.slice(lineStart, startOf(node)))) continue;
     const label = textOf(node).trim();
-    const after = paragraph.children.slice(index + 1);
-    const colonInside = label.endsWith(":");
-    const next = after[0];
-    const colonAfter = next?.type === "text" && next.value.trimStart().startsWith(":");
-    if (!colonInside && !colonAfter) continue;
-    fields.push(readField(label.replace(/:$/, "").trim(), lineOf(node), endOf(node), colonInside, after, source));
+    const lineEnd = endOfLine(source, endOf(node));
+    const raw = source.slice(endOf(node), lineEnd);
+    const colon = label.endsWith(":") ? 0 : raw.trimStart().startsWith(":") ? raw.indexOf(":") + 1 : -1;
+    if (colon < 0) continue;
+    const lead = colon + (/^[ \t]*/.exec(raw.slice(colon))?.[0].length ?? 0);
+    const value = raw.slice(lead).trimEnd();
+    const start = endOf(node) + lead;
+    const after = paragraph.children.slice(index + 1).filter((other) => startOf(other) < lineEnd);
+    const links = [...descendantsOf(after)].flatMap((other) =>
+      other.type === "link" && startOf(other) < lineEnd ? [{ text: textOf(other), url: other.url }] : [],
+    );
+    fields.push({
+      name: label.replace(/:$/, "").trim(),
+      value,
+      line: lineOf(node),
+      start,
+      end: start + value.length,
+      links,
+    });
   }
   return fields;
 }
 
-function readField(
-  name: string,
-  line: number,
-  from: number,
-  colonInside: boolean,
-  after: PhrasingContent[],
-  source: string,
-): Field {
-  // A field ends with its line: the next strong label of the same paragraph stands on a line of its own.
+function endOfLine(source: string, from: number): number {
   const newline = source.indexOf("\n", from);
-  const lineEnd = newline < 0 ? source.length : newline;
-  const raw = source.slice(from, lineEnd);
-  const lead = /^\s*/.exec(raw)?.[0].length ?? 0;
-  const skip = colonInside
-    ? lead
-    : raw.indexOf(":") + 1 + (/^\s*/.exec(raw.slice(raw.indexOf(":") + 1))?.[0].length ?? 0);
-  const value = raw.slice(skip).trimEnd();
-  const start = from + skip;
-  const nodes = after.filter((node) => startOf(node) < lineEnd);
-  const links = [...descendantsOf(nodes)].flatMap((node) =>
-    node.type === "link" && startOf(node) < lineEnd ? [{ text: textOf(node), url: node.url }] : [],
-  );
-  return { name, value, line, start, end: start + value.length, links };
+  return newline < 0 ? source.length : newline;
 }
 
-export const findField = (fields: readonly Field[], name: string): Field | undefined =>
-  fields.find((field) => field.name.toLowerCase() === name.toLowerCase());
+export const findField = (fields: readonly Field[], name: RegExp): Field | undefined =>
+  fields.find((field) => name.test(field.name));
+
+export const STATUS = /^status$/i;
+export const DEPENDS = /^(depends on|dependencies|depends|requires|blocked by)$/i;

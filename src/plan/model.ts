@@ -6,6 +6,9 @@ export interface Place {
   line: number;
 }
 
+export const FORMATS = ["master", "phase-file", "phases", "tasks", "tagged", "checklist"] as const;
+export type FormatName = (typeof FORMATS)[number];
+
 export interface Task extends Place {
   id: string;
   title: string;
@@ -13,11 +16,22 @@ export interface Task extends Place {
   ticked: boolean;
 }
 
+/** What a gate looks at. */
+export type GateCheck =
+  /** A command the user wrote: judged by its exit status, or by the number it prints where the plan says which. */
+  | { type: "command"; command: string; prints?: { atLeast: boolean; number: number } | undefined }
+  /** A file the phase must have written. */
+  | { type: "file"; path: string }
+  /** Something only a person can judge. */
+  | { type: "manual" };
+
 export interface Gate extends Place {
   id: string;
   name: string;
-  command: string;
+  check: GateCheck;
 }
+
+export type PlanMark = "done" | "failed";
 
 export interface Phase extends Place {
   id: string;
@@ -27,11 +41,18 @@ export interface Phase extends Place {
   gates: Gate[];
   /** The phase's own Markdown, as the agent gets it. */
   text: string;
-  /** Whether the plan marks it as done: the user's word. */
-  markedDone: boolean;
+  /** How the plan marks it when it is read: the user's word. */
+  mark: PlanMark | undefined;
+  complexity: "simple" | "medium" | "complex" | undefined;
+  /** Files the plan says it creates or changes. */
+  files: string[];
+  criteria: string[];
+  /** Files and notes to read before anything else. */
+  readFirst: string[];
 }
 
 export interface Plan {
+  format: FormatName;
   title: string;
   goal: string;
   /** The file the user named, relative to the repository's top level. */
@@ -49,5 +70,16 @@ export interface Diagnostic extends Place {
 
 export type ParsedPlan = { ok: true; plan: Plan; diagnostics: Diagnostic[] } | { ok: false; diagnostics: Diagnostic[] };
 
-/** Reads a file of the repository; undefined where there is none. */
-export type ReadPlanFile = (path: string) => string | undefined;
+/** Reads a file of the repository: its text, why it cannot be read, or undefined where there is none. */
+export type ReadPlanFile = (path: string) => string | { problem: string } | undefined;
+
+/** What the configuration adds to a plan. */
+export interface PlanOptions {
+  format?: FormatName | undefined;
+  /** Commands for gates the plan only names, or `manual`. */
+  gates?: Readonly<Record<string, string>> | undefined;
+  /** A gate of every phase. */
+  testCommand?: string | undefined;
+  /** Whether sub-phases inside a phase file run as phases of their own. */
+  subPhases?: "together" | "separate" | undefined;
+}

@@ -1,124 +1,90 @@
 /** A plan file and what it links to → a `Plan`, or diagnostics that say where and what to do. */
-import { readMaster, readPhases } from "./formats/master.js";
-import { findCycle } from "./graph.js";
-import type { Diagnostic, ParsedPlan, Phase, ReadPlanFile } from "./model.js";
+import { type Document, readDocument } from "./document.js";
+import type { Reading } from "./draft.js";
+import {
+  checklistSections,
+  phaseSections,
+  readChecklist,
+  readPhases,
+  readTasks,
+  taskSections,
+} from "./formats/headed.js";
+import { readMaster, readRows } from "./formats/master.js";
+import { isPhaseFile, readAlone } from "./formats/phase-file.js";
+import { hasTags, readTagged } from "./formats/tagged.js";
+import { judgePlan } from "./judge.js";
+import type { Diagnostic, FormatName, ParsedPlan, PlanOptions, ReadPlanFile } from "./model.js";
 
 export const SMALLEST_PLAN = `# My plan
 
-| Phase | Title | Status |
-| --- | --- | --- |
-| 1 | [First step](phase-1.md) | Pending |
+## First step
+- [ ] Create \`hello.txt\`
 
-and beside it phase-1.md:
+## Second step
+- [ ] Create \`world.txt\``;
 
-# Phase 1: First step
+/** The order in which a document is asked what it is. */
+const DETECT: [FormatName, (document: Document) => boolean][] = [
+  ["tagged", hasTags],
+  ["master", (document) => readRows(document).length > 0],
+  ["phase-file", isPhaseFile],
+  ["phases", (document) => phaseSections(document).length > 0],
+  ["tasks", (document) => taskSections(document).length > 0],
+  ["checklist", (document) => checklistSections(document).length > 0],
+];
 
-**Status:** Pending
-**Depends On:** None
+const READ: Record<FormatName, (document: Document, read: ReadPlanFile, options: PlanOptions) => Reading> = {
+  master: readMaster,
+  "phase-file": (document, _, options) => readAlone(document, options),
+  phases: (document, _, options) => readPhases(document, options),
+  tasks: (document, _, options) => readTasks(document, options),
+  tagged: (document, _, options) => readTagged(document, options),
+  checklist: (document, _, options) => readChecklist(document, options),
+};
 
-## Gates
-- tests: all pass (command: \`npm test\`)
+export const withoutBom = (source: string): string => (source.startsWith("\uFEFF") ? source.slice(1) : source);
 
-## Tasks
-- [ ] 1.1: Create \`hello.txt\``;
-
-export function parsePlan(file: string, read: ReadPlanFile): ParsedPlan {
-  const source = read(file);
-  if (source === undefined) {
-    return failed({
+export function parsePlan(file: string, read: ReadPlanFile, options: PlanOptions = {}): ParsedPlan {
+  const given = read(file);
+  if (given === undefined)
+    return failed(file, "There is no such file.", "Check the path; it counts from where you are.");
+  if (typeof given !== "string")
+    return failed(file, given.problem, "A plan is a Markdown file of ordinary size, in UTF-8.");
+  const source = withoutBom(given);
+  if (source.trim() === "")
+    return failed(file, "The plan is empty.", `The smallest plan that works:\n\n${SMALLEST_PLAN}`);
+  const document = readDocument(file, source);
+  const format = options.format ?? DETECT.find(([, fits]) => fits(document))?.[0];
+  if (format === undefined)
+    return failed(
       file,
-      line: 1,
-      message: "There is no such file.",
-      fix: "Check the path; it counts from where you are.",
-    });
-  }
-  if (source.trim() === "") {
-    return failed({
+      NO_PLAN,
+      `The smallest plan that works:\n\n${SMALLEST_PLAN}\n\n\`segno init\` writes a larger one.`,
+    );
+  const readable: ReadPlanFile = (path) => {
+    const text = read(path);
+    return typeof text === "string" ? withoutBom(text) : text;
+  };
+  const { title, goal, drafts, diagnostics } = READ[format](document, readable, options);
+  const phases = drafts.map((draft) => draft.phase);
+  if (phases.length === 0 && diagnostics.length === 0) {
+    return failed(
       file,
-      line: 1,
-      message: "The plan is empty.",
-      fix: `The smallest plan that works:\n\n${SMALLEST_PLAN}`,
-    });
+      `As a plan of the form "${format}" it has no phase.`,
+      "Leave --format away to let Segno find out what it is.",
+    );
   }
-  const master = readMaster(source);
-  if (master === undefined) {
-    return failed({
-      file,
-      line: 1,
-      message: "This is no plan that Segno knows: it looked for a table of phases with links to phase files.",
-      fix: `The smallest plan that works:\n\n${SMALLEST_PLAN}`,
-    });
-  }
-  const { phases, diagnostics } = readPhases(file, master, read);
-  diagnostics.push(...judgePhases(phases, file));
-  if (diagnostics.some((diagnostic) => diagnostic.severity === "error")) return { ok: false, diagnostics };
   const files = [...new Set([file, ...phases.map((phase) => phase.file)])];
-  return { ok: true, plan: { title: master.title, goal: master.goal, file, files, phases }, diagnostics };
+  const plan = { format, title, goal, file, files, phases };
+  diagnostics.push(...judgePlan(plan));
+  if (diagnostics.some((diagnostic) => diagnostic.severity === "error")) return { ok: false, diagnostics };
+  return { ok: true, plan, diagnostics };
 }
 
-const failed = (diagnostic: Omit<Diagnostic, "severity">): ParsedPlan => ({
+const NO_PLAN =
+  "This is no plan that Segno knows. It looked for a table of phases with links to their files, a phase file (`# Phase 1: …` with `## Tasks`), headings like `### Phase 1: …` or `### Task 1: …`, `<task id=…>` tags, and headings with checkboxes under them.";
+
+const failed = (file: string, message: string, fix: string): { ok: false; diagnostics: Diagnostic[] } => ({
   ok: false,
-  diagnostics: [{ severity: "error", ...diagnostic }],
+  diagnostics: [{ severity: "error", file, line: 1, message, fix }],
 });
-
-function judgePhases(phases: readonly Phase[], file: string): Diagnostic[] {
-  const diagnostics: Diagnostic[] = [];
-  const ids = new Set<string>();
-  for (const phase of phases) {
-    if (ids.has(phase.id)) {
-      diagnostics.push({
-        severity: "error",
-        file,
-        line: phase.line,
-        message: `Two phases have the id ${phase.id}.`,
-        fix: "Give each phase an id of its own.",
-      });
-    }
-    ids.add(phase.id);
-  }
-  for (const phase of phases) diagnostics.push(...judgePhase(phase, ids));
-  const cycle = findCycle(phases);
-  if (cycle !== undefined) {
-    const first = phases.find((phase) => phase.id === cycle[0]);
-    diagnostics.push({
-      severity: "error",
-      file: first?.file ?? file,
-      line: first?.line ?? 1,
-      message: `The phases wait for each other in a circle: ${cycle.join(" → ")}.`,
-      fix: "Remove one of these dependencies.",
-    });
-  }
-  return diagnostics;
-}
-
-function judgePhase(phase: Phase, ids: ReadonlySet<string>): Diagnostic[] {
-  const { file, line } = phase;
-  const diagnostics: Diagnostic[] = phase.dependsOn
-    .filter((id) => !ids.has(id))
-    .map((id) => ({
-      severity: "error",
-      file,
-      line,
-      message: `Phase ${phase.id} depends on phase ${id}, which is not in the plan.`,
-      fix: `Known phases: ${[...ids].join(", ")}.`,
-    }));
-  if (phase.gates.length === 0) {
-    diagnostics.push({
-      severity: "warning",
-      file,
-      line,
-      message: `Phase ${phase.id} has no gate: it will be reported as unverified.`,
-      fix: "Add a `## Gates` section: - tests: all pass (command: `npm test`)",
-    });
-  }
-  if (phase.tasks.length === 0) {
-    diagnostics.push({
-      severity: "warning",
-      file,
-      line,
-      message: `Phase ${phase.id} has no task: its whole text is the task.`,
-      fix: "Add checkboxes under `## Tasks`, so that progress can be followed and handed over.",
-    });
-  }
-  return diagnostics;
-}

@@ -1,16 +1,25 @@
 /** The words plans use for how far a phase is. */
-const DONE = new Set(["done", "complete", "completed", "finished", "✓", "✅", "✔"]);
+import type { PlanMark } from "./model.js";
 
-/** Plans decorate: `✅ Completed`, `**Done**`, `Completed (2026-01-02)`. The first word decides. */
-export function meansDone(value: string): boolean {
+const WORDS = new Map<string, PlanMark>([
+  ...["done", "complete", "completed", "finished", "✓", "✅", "✔", "✔️"].map((word): [string, PlanMark] => [
+    word,
+    "done",
+  ]),
+  ...["failed", "❌", "✗"].map((word): [string, PlanMark] => [word, "failed"]),
+]);
+
+/** What Segno writes. */
+export const STATUS_WORDS: Record<PlanMark, string> = { done: "Completed", failed: "Failed" };
+
+/** Plans decorate: `✅ Completed`, `**Done**`, `Completed (2026-01-02)`. The first words decide. */
+export function markOf(value: string): PlanMark | undefined {
   const words = value
     .replaceAll(/[*_`[\]]/g, " ")
     .trim()
     .toLowerCase()
     .split(/[\s(:,.]+/)
     .filter((word) => word !== "");
-  return words.length > 0 && words.slice(0, 2).some((word) => DONE.has(word)) && words[0] !== "not";
+  if (words[0] === "not") return undefined;
+  return words.slice(0, 2).flatMap((word) => WORDS.get(word) ?? [])[0];
 }
-
-/** What Segno writes. */
-export const STATUS_WORDS = { done: "Completed", failed: "Failed" } as const;

@@ -2,62 +2,96 @@
  * Marks in the user's plan files. Only the bytes of the marks change: the tree says where they are, the rest of the
  * source is copied. The file is read anew each time, so a user's edit in between is never undone.
  */
-import { readMaster, resolveLink } from "./formats/master.js";
-import { readPhaseFile } from "./formats/phase-file.js";
-import { startOf } from "./markdown.js";
-import type { Plan } from "./model.js";
-import { STATUS_WORDS } from "./statuses.js";
+import { type Document, readDocument } from "./document.js";
+import type { Draft } from "./draft.js";
+import { readChecklist, readPhases, readTasks } from "./formats/headed.js";
+import { readRows, resolveLink } from "./formats/master.js";
+import { readAlone, readPhaseFile } from "./formats/phase-file.js";
+import { readTagged } from "./formats/tagged.js";
+import type { FormatName, Plan, PlanMark } from "./model.js";
+import { withoutBom } from "./parse.js";
+import { type Edit, type Sites, statusEdit } from "./sites.js";
 
 export interface PhaseMarks {
   phase: string;
-  status: "done" | "failed";
+  status: PlanMark | undefined;
   tasksDone: readonly string[];
 }
 
-interface Edit {
-  start: number;
-  end: number;
-  text: string;
-}
-
 /** The new text of one plan file; the same string where nothing is to be marked. */
-export function markPlanFile(plan: Plan, file: string, source: string, marks: PhaseMarks): string {
-  const edits: Edit[] = [];
-  const phase = plan.phases.find((candidate) => candidate.id === marks.phase);
-  if (phase === undefined) return source;
-  if (phase.file === file) edits.push(...phaseFileEdits(source, file, marks));
-  if (plan.file === file) edits.push(...masterEdits(source, file, phase.file, marks));
-  return apply(source, edits);
+export function markPlanFile(plan: Plan, file: string, given: string, marks: PhaseMarks): string {
+  const source = withoutBom(given);
+  const bom = given.slice(0, given.length - source.length);
+  const document = readDocument(file, source);
+  return (
+    bom +
+    apply(
+      source,
+      sitesIn(plan, document, marks.phase).flatMap((sites) => editsOf(sites, marks, source)),
+    )
+  );
 }
 
-function phaseFileEdits(source: string, file: string, marks: PhaseMarks): Edit[] {
-  const read = readPhaseFile(source, file);
+const ALONE: Record<Exclude<FormatName, "master">, (document: Document, plan: Plan) => Draft[]> = {
+  // Whether its sub-phases were read apart shows in the plan's own ids.
+  "phase-file": (document, plan) =>
+    readAlone(document, { subPhases: plan.phases.length > 1 ? "separate" : "together" }).drafts,
+  phases: (document) => readPhases(document, {}).drafts,
+  tasks: (document) => readTasks(document, {}).drafts,
+  tagged: (document) => readTagged(document, {}).drafts,
+  checklist: (document) => readChecklist(document, {}).drafts,
+};
+
+/** Every place in this file that says something about the phase. */
+function sitesIn(plan: Plan, document: Document, id: string): Sites[] {
+  if (plan.format !== "master") {
+    return ALONE[plan.format](document, plan).flatMap((draft) => (draft.phase.id === id ? [draft.sites] : []));
+  }
+  const phase = plan.phases.find((candidate) => candidate.id === id);
+  const sites: Sites[] = [];
+  if (phase?.file === document.file) sites.push(readPhaseFile(document, {}).sites);
+  if (plan.file === document.file && phase !== undefined) {
+    const row = readRows(document).find((candidate) => resolveLink(document.file, candidate.url) === phase.file);
+    if (row?.status !== undefined) sites.push({ status: row.status, boxes: new Map() });
+  }
+  return sites;
+}
+
+function editsOf({ status, boxes }: Sites, marks: PhaseMarks, source: string): Edit[] {
   const edits: Edit[] = [];
-  if (read.status !== undefined) edits.push(replace(read.status, STATUS_WORDS[marks.status]));
-  const done = new Set(marks.tasksDone);
-  for (const task of read.tasks) {
-    if (task.ticked || !done.has(task.id)) continue;
-    const bracket = source.indexOf("[", startOf(task.item));
-    edits.push({ start: bracket + 1, end: bracket + 2, text: "x" });
+  for (const id of new Set(marks.tasksDone)) {
+    const at = boxes.get(id);
+    if (at !== undefined && source[at] === " ") edits.push({ start: at, end: at + 1, text: "x" });
+  }
+  if (
+    marks.status !== undefined &&
+    status !== undefined &&
+    !isSaidByBoxes(status, boxes, edits, source, marks.status)
+  ) {
+    edits.push(statusEdit(status, marks.status));
   }
   return edits;
 }
 
-function masterEdits(source: string, file: string, phaseFile: string, marks: PhaseMarks): Edit[] {
-  const row = readMaster(source)?.rows.find((candidate) => resolveLink(file, candidate.url) === phaseFile);
-  return row?.status === undefined ? [] : [replace(row.status, STATUS_WORDS[marks.status])];
+/** A checklist whose boxes are all ticked says by itself that it is done: no tag is added. */
+function isSaidByBoxes(
+  status: NonNullable<Sites["status"]>,
+  boxes: Sites["boxes"],
+  edits: readonly Edit[],
+  source: string,
+  mark: PlanMark,
+): boolean {
+  if (mark !== "done" || status.type !== "tag" || status.existing !== undefined || boxes.size === 0) return false;
+  const ticked = new Set(edits.map((edit) => edit.start));
+  return status.saidByBoxes && [...boxes.values()].every((at) => ticked.has(at) || source[at] !== " ");
 }
 
-const replace = (span: { value: string; start: number; end: number }, text: string): Edit => ({
-  start: span.start,
-  end: span.end,
-  text: span.value === text ? span.value : text,
-});
-
-function apply(source: string, edits: Edit[]): string {
-  let result = source;
-  for (const edit of edits.toSorted((a, b) => b.start - a.start)) {
-    result = result.slice(0, edit.start) + edit.text + result.slice(edit.end);
+function apply(source: string, edits: readonly Edit[]): string {
+  let result = "";
+  let from = 0;
+  for (const { start, end, text } of edits.toSorted((a, b) => a.start - b.start)) {
+    result += source.slice(from, start) + text;
+    from = end;
   }
-  return result;
+  return result + source.slice(from);
 }

@@ -24,6 +24,8 @@ export interface Conversation {
   phase: string;
   tasks: GivenTask[];
   prompt: string;
+  /** Tool calls that Segno says it saw finish, as it wrote them. */
+  seen: string[];
   turns: ModelTurn[];
 }
 
@@ -33,6 +35,7 @@ export function readConversation(request: ModelRequest): Conversation {
     phase: /^# Phase (\S+?):/m.exec(prompt)?.[1] ?? "",
     tasks: readTasks(prompt),
     prompt,
+    seen: userTexts(request).flatMap(readSeen),
     turns: readTurns(request),
   };
 }
@@ -44,6 +47,11 @@ function readTasks(prompt: string): GivenTask[] {
     title: title as string,
     done: mark === "x",
   }));
+}
+
+function readSeen(text: string): string[] {
+  const section = text.split(/^Tool calls that finished after the last report.*$/m)[1]?.split(/\n\n/)[0] ?? "";
+  return [...section.matchAll(/^- (.+)$/gm)].map(([, call]) => call as string);
 }
 
 function readTurns(request: ModelRequest): ModelTurn[] {

@@ -33,12 +33,15 @@ export function worker(options: WorkerOptions): (request: ModelRequest) => Reply
 
 const OPENING = /^Task (\S+):/;
 
-/** Tasks whose work this conversation shows, reported or not. */
-function actedTasks({ turns }: Conversation): Set<string> {
+/** Tasks whose work this conversation shows, reported or not: its own calls, or those it is told were seen to finish. */
+function actedTasks({ turns, tasks, prompt, phase, seen }: Conversation): Set<string> {
   const acted = turns.filter((turn) =>
     turn.calls.some((made) => made.name === "Write" && made.result?.isError === false),
   );
-  return new Set(acted.flatMap((turn) => OPENING.exec(turn.text)?.[1] ?? []));
+  const told = tasks
+    .filter((task) => seen.includes(`Write ${fileOfTask(prompt, phase, task).path}`))
+    .map((task) => task.id);
+  return new Set([...told, ...acted.flatMap((turn) => OPENING.exec(turn.text)?.[1] ?? [])]);
 }
 
 function reportedTasks({ turns, tasks }: Conversation): Set<string> {

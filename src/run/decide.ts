@@ -312,6 +312,14 @@ function decideVerification(state: RunState, id: string, phase: Extract<PhaseSta
   }
   const failing = phase.results.filter((result) => !result.passed);
   if (failing.length === 0 || state.gates === "report") return commit(id, phase, "phase");
+  const forPeople = gates.filter((candidate) => candidate.check.type === "manual").map((candidate) => candidate.id);
+  if (failing.every((result) => forPeople.includes(result.gate))) {
+    return failPhase(id, attempt, {
+      category: "human_needed",
+      message: `Everything that can be run has passed; a person must look at phase ${id}: ${failing.map((result) => result.name).join(", ")}. Mark it as done in the plan, or leave it out with: segno skip ${id}`,
+      recommendation: "ask",
+    });
+  }
   if (phase.remediations >= state.config.max_remediations) {
     const names = failing.map((result) => `${result.name} (${result.why})`).join(", ");
     const tries = phase.remediations === 0 ? "" : ` after ${phase.remediations} attempts to repair it`;

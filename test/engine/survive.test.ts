@@ -43,7 +43,10 @@ describe.concurrent("kill and signals", () => {
   });
 
   test("SIGTERM once: the running tool finishes, a checkpoint is saved, exit 3, and the command that goes on is printed and works", async () => {
-    const place = await site({ repo: scratchRepo(planFiles([{ id: "1", tasks: 3 }])), behave: firstly("sleep 2; echo finished > tool.txt") });
+    const place = await site({
+      repo: scratchRepo(planFiles([{ id: "1", tasks: 3 }])),
+      behave: firstly("sleep 2; echo finished > tool.txt"),
+    });
     const running = place.segno(["run", "PLAN.md"]);
     for (let tries = 0; tries < 800 && place.exchanges.length === 0; tries++) await sleep(50);
     await sleep(300);
@@ -131,7 +134,10 @@ describe.concurrent("going on", () => {
   });
 
   test("a failed run goes on too: a further attempt of the failed phase, from what the first one left", async () => {
-    const repo = scratchRepo({ ...planFiles([{ id: "1", tasks: 2, gates: ["test -f by-hand.txt"] }]), ".segno/config.yaml": "max_remediations: 0\n" });
+    const repo = scratchRepo({
+      ...planFiles([{ id: "1", tasks: 2, gates: ["test -f by-hand.txt"] }]),
+      ".segno/config.yaml": "max_remediations: 0\n",
+    });
     const place = await site({ repo });
     expect((await place.segno(["run", "PLAN.md"]).ended).code).toBe(1);
     expect(git(repo, "log", "--oneline").split("\n")).toHaveLength(1);
@@ -148,7 +154,10 @@ describe.concurrent("going on", () => {
     await place.segno(["run", "PLAN.md"], { killAt: 10 }).ended;
     const path = join(place.repo, ".segno/runs", runIn(place.repo), "journal.jsonl");
     const lines = readFileSync(path, "utf8").split("\n");
-    writeFileSync(path, lines.map((line, index) => (index === 4 ? line.replace('"epoch":1', '"epoch":7') : line)).join("\n"));
+    writeFileSync(
+      path,
+      lines.map((line, index) => (index === 4 ? line.replace('"epoch":1', '"epoch":7') : line)).join("\n"),
+    );
     for (const args of [["resume", runIn(place.repo)], ["status"]]) {
       const ended = await place.segno(args).ended;
       expect(ended.code).toBe(2);
@@ -164,7 +173,9 @@ describe.concurrent("commits as configured", () => {
     const ended = await place.segno(["run", "PLAN.md", "--no-auto-commit", "--json"]).ended;
     expect(ended.code, ended.stderr).toBe(0);
     expect(git(repo, "log", "--oneline").split("\n")).toHaveLength(1);
-    const refs = git(repo, "for-each-ref", "--format=%(refname)", "refs/segno").split("\n").filter((ref) => ref.includes("/snapshots/"));
+    const refs = git(repo, "for-each-ref", "--format=%(refname)", "refs/segno")
+      .split("\n")
+      .filter((ref) => ref.includes("/snapshots/"));
     expect(refs).toHaveLength(2);
     expect(git(repo, "ls-tree", "--name-only", `${refs[1]}:out`).split("\n")).toEqual(["1-1.txt", "2-1.txt"]);
     expect(readFileSync(join(repo, "PLAN.md"), "utf8").match(/Completed/g)).toHaveLength(2);
@@ -173,7 +184,8 @@ describe.concurrent("commits as configured", () => {
   test("commit_on_failure keeps what a failed phase leaves, marked as partial, under the configured message", async () => {
     const repo = scratchRepo({
       ...planFiles([{ id: "1", title: "Setup", gates: ["false"] }]),
-      ".segno/config.yaml": "commit_on_failure: true\nmax_remediations: 0\ncommit_message_template: 'work: {phase_name} [{phase_id}] {status}'\n",
+      ".segno/config.yaml":
+        "commit_on_failure: true\nmax_remediations: 0\ncommit_message_template: 'work: {phase_name} [{phase_id}] {status}'\n",
     });
     const place = await site({ repo });
     const ended = await place.segno(["run", "PLAN.md"]).ended;

@@ -32,7 +32,9 @@ describe("a master plan with phase files", () => {
       { id: "1.1", title: "Create `out/1-1.txt`", ticked: false, file: "plan/phase-1.md", line: 13 },
       { id: "1.2", title: "Create `out/1-2.txt`", ticked: false, file: "plan/phase-1.md", line: 14 },
     ]);
-    expect(plan.phases[0]?.gates.map(({ name, command, line }) => [name, command, line])).toEqual([
+    expect(
+      plan.phases[0]?.gates.map(({ name, check, line }) => [name, check.type === "command" && check.command, line]),
+    ).toEqual([
       ["gate 1", "npm test", 8],
       ["gate 2", "npm run lint", 9],
     ]);
@@ -95,7 +97,7 @@ describe("a master plan with phase files", () => {
         { id: "3", status: "Done" },
       ]),
     );
-    expect(parsed.ok && parsed.plan.phases.map((phase) => phase.markedDone)).toEqual([true, false, true]);
+    expect(parsed.ok && parsed.plan.phases.map((phase) => phase.mark)).toEqual(["done", undefined, "done"]);
   });
 
   test.each([
@@ -136,7 +138,7 @@ describe("a master plan with phase files", () => {
         ...planFiles([{ id: "1" }]),
         "PLAN.md": "# P\n\n| Phase | T |\n|-|-|\n| 1 | [x](plan/phase-1.md) |\n| 1 | [y](plan/phase-1.md) |\n",
       },
-      "PLAN.md:1",
+      "plan/phase-1.md:1",
       "Two phases",
     ],
   ])("%s is an error with its place and a fix", (_, files, place, message) => {
@@ -190,11 +192,9 @@ describe("write-back", () => {
     );
     expect(twice).toEqual(once);
     const again = parse(once);
-    expect(
-      again.ok && again.plan.phases.map((phase) => [phase.markedDone, phase.tasks.map((task) => task.ticked)]),
-    ).toEqual([
-      [true, [true, true]],
-      [false, [false, false]],
+    expect(again.ok && again.plan.phases.map((phase) => [phase.mark, phase.tasks.map((task) => task.ticked)])).toEqual([
+      ["done", [true, true]],
+      [undefined, [false, false]],
     ]);
   });
 });

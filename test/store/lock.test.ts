@@ -13,7 +13,10 @@ describe("the lock", () => {
     const folder = scratchFolder();
     const first = takeLock(folder, "lock", "run-1", new Date(0));
     expect(first.ok).toBe(true);
-    expect(takeLock(folder, "lock", "run-2", new Date())).toMatchObject({ ok: false, holder: { pid: process.pid, run: "run-1", since: "1970-01-01T00:00:00.000Z" } });
+    expect(takeLock(folder, "lock", "run-2", new Date())).toMatchObject({
+      ok: false,
+      holder: { pid: process.pid, run: "run-1", since: "1970-01-01T00:00:00.000Z" },
+    });
     expect(holderOf(folder, "lock")?.run).toBe("run-1");
     if (first.ok) first.lock.release();
     expect(holderOf(folder, "lock")).toBeUndefined();
@@ -32,7 +35,14 @@ describe("the lock", () => {
     const probe = scratchFolder();
     takeLock(probe, "lock", "x", new Date());
     const real = holderOf(probe, "lock");
-    const dead = holder === undefined ? "{" : JSON.stringify({ ...real, ...Object.fromEntries(Object.entries(holder).filter(([, value]) => value !== undefined)), host: hostname() });
+    const dead =
+      holder === undefined
+        ? "{"
+        : JSON.stringify({
+            ...real,
+            ...Object.fromEntries(Object.entries(holder).filter(([, value]) => value !== undefined)),
+            host: hostname(),
+          });
     writeFileSync(join(folder, "lock.7"), dead);
     expect(takeLock(folder, "lock", "run-2", new Date()).ok).toBe(true);
     expect(readdirSync(folder)).toEqual(["lock.8"]);
@@ -45,7 +55,13 @@ describe("the lock", () => {
       const got = takeLock(${JSON.stringify(folder)}, "lock", "r", new Date());
       console.log(got.ok); setTimeout(() => {}, 2500);`;
     const answers = await Promise.all(
-      Array.from({ length: 8 }, () => new Promise<string>((resolve) => execFile(process.execPath, ["--input-type=module", "-e", script], (_, stdout) => resolve(stdout.trim())))),
+      Array.from(
+        { length: 8 },
+        () =>
+          new Promise<string>((resolve) =>
+            execFile(process.execPath, ["--input-type=module", "-e", script], (_, stdout) => resolve(stdout.trim())),
+          ),
+      ),
     );
     expect(answers.filter((answer) => answer === "true")).toHaveLength(1);
     expect(answers).toHaveLength(8);

@@ -9,11 +9,20 @@ for (const name of ["KILL_AT", "KILL_SIGNAL", "ALIVE_FILE", "FULL_AT"]) delete p
 const { writeSync } = fs;
 let sent = false;
 fs.writeSync = (fd, data, ...rest) => {
-  if (FULL_AT && Buffer.isBuffer(data) && data.includes('"seq":') && Number(/"seq":(\d+)/.exec(data.toString())?.[1]) >= Number(FULL_AT)) {
+  if (
+    FULL_AT &&
+    Buffer.isBuffer(data) &&
+    data.includes('"seq":') &&
+    Number(/"seq":(\d+)/.exec(data.toString())?.[1]) >= Number(FULL_AT)
+  ) {
     // As a full disk does it: some of it is written, then nothing more.
     if (!sent) writeSync(fd, data, 0, Math.floor(data.length / 2));
     sent = true;
-    throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC", errno: -28, syscall: "write" });
+    throw Object.assign(new Error("ENOSPC: no space left on device, write"), {
+      code: "ENOSPC",
+      errno: -28,
+      syscall: "write",
+    });
   }
   const written = writeSync(fd, data, ...rest);
   const text = typeof data === "string" ? data : Buffer.from(data).toString("utf8");

@@ -36,7 +36,9 @@ export interface Site {
       env?: Record<string, string>;
       killAt?: number;
       signal?: NodeJS.Signals;
-      aliveFile?: string; fullAt?: number; cwd?: string;
+      aliveFile?: string;
+      fullAt?: number;
+      cwd?: string;
     },
   ): Running;
 }
@@ -79,7 +81,10 @@ export async function site({ repo, charsPerTask = 0, window = 200_000, behave }:
     done,
     exchanges,
     segno: (args, options = {}) => {
-      const preload = options.killAt !== undefined || options.aliveFile !== undefined || options.fullAt !== undefined ? ["--import", KILL_AT] : [];
+      const preload =
+        options.killAt !== undefined || options.aliveFile !== undefined || options.fullAt !== undefined
+          ? ["--import", KILL_AT]
+          : [];
       return start([...preload, SEGNO, ...args], options.cwd ?? repo, {
         ...env,
         ...(options.killAt === undefined
@@ -150,3 +155,28 @@ export const eventsOf = ({ stdout }: Ended): RunEvent[] =>
     .split("\n")
     .filter((line) => line.startsWith("{"))
     .map((line) => JSON.parse(line) as RunEvent);
+
+/** Holds the model's answers back until the test lets them go: what happens in between is not a matter of speed. */
+export function latch(): {
+  held: () => Promise<void>;
+  release: () => void;
+  behave: NonNullable<SiteOptions["behave"]>;
+} {
+  let release = () => {};
+  let arrived = () => {};
+  const opened = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const waiting = new Promise<void>((resolve) => {
+    arrived = resolve;
+  });
+  return {
+    held: () => waiting,
+    release: () => release(),
+    behave: async (request, worker) => {
+      arrived();
+      await opened;
+      return worker(request);
+    },
+  };
+}

@@ -20,6 +20,7 @@ export const anyPlan: fc.Arbitrary<Plan> = fc
     { minLength: 1, maxLength: 6 },
   )
   .map((drafts) => ({
+    format: "master" as const,
     title: "any",
     goal: "",
     file: "PLAN.md",
@@ -38,12 +39,16 @@ export const anyPlan: fc.Arbitrary<Plan> = fc
       gates: Array.from({ length: gates }, (_, n) => ({
         id: `g${n + 1}`,
         name: `g${n + 1}`,
-        command: "true",
+        check: { type: "command" as const, command: "true" },
         file: "PLAN.md",
         line: 1,
       })),
       text: "",
-      markedDone: false,
+      mark: undefined,
+      complexity: undefined,
+      files: [],
+      criteria: [],
+      readFirst: [],
       file: "PLAN.md",
       line: 1,
     })),

@@ -97,7 +97,7 @@ async function markPlan(world: World, phase: string, state: Attempt): Promise<Ma
   const marked = new Map<string, string>();
   for (const file of filesToMark(plan, phase)) {
     const current = world.readPlanFile(file);
-    if (current !== undefined) {
+    if (typeof current === "string") {
       const next = markPlanFile(plan, file, current, marks);
       if (next !== current) world.writePlanFile(file, next);
     }

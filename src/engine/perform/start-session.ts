@@ -1,6 +1,6 @@
 import { changedSince } from "../../git/start.js";
 import { roughTokens } from "../../handover/bounded.js";
-import { renderCheckpoint } from "../../handover/checkpoint.js";
+import { renderCheckpoint, unreportedWork } from "../../handover/checkpoint.js";
 import {
   type ContinuationReason,
   checkpointPrompt,
@@ -11,6 +11,7 @@ import {
   resumedPrompt,
   workPrompt,
 } from "../../handover/prompts.js";
+import type { Gate } from "../../plan/model.js";
 import type { Command } from "../../run/command.js";
 import { isAttempt, phaseOf, stateOfPhase } from "../../run/state.js";
 import { saveCheckpoint } from "../checkpoint.js";
@@ -53,7 +54,7 @@ async function promptFor(world: World, { phase: id, purpose }: StartSession, res
   const state = stateOfPhase(run.state, id);
   if (!isAttempt(state)) throw new Error(`phase ${id} has no attempt`);
   const view = phaseView(world, id, state.tasksDone);
-  if (resumed) return resumedPrompt(view);
+  if (resumed) return resumedPrompt(view, unreportedWork(run.ledger(id)));
   // The session itself is already counted: the one before it is the last but one.
   const previous = state.sessions.at(-2);
   const handedOver =
@@ -61,7 +62,7 @@ async function promptFor(world: World, { phase: id, purpose }: StartSession, res
   if (purpose === "remediate" && (state.step === "working" || state.step === "remediating")) {
     const failing = state.failing.map((result) => ({
       ...result,
-      command: view.phase.gates.find((gate) => gate.id === result.gate)?.command ?? "",
+      command: commandOf(view.phase.gates.find((gate) => gate.id === result.gate)),
       output: run.getBlob(result.output as `sha256:${string}`) ?? "",
     }));
     return remediationPrompt(view, failing, handedOver);
@@ -69,6 +70,9 @@ async function promptFor(world: World, { phase: id, purpose }: StartSession, res
   if (handedOver === undefined) return workPrompt(view);
   return continuationPrompt(view, state.sessions.length, reasonOf(run.ledger(id).lastEnd?.reason), handedOver);
 }
+
+const commandOf = (gate: Gate | undefined): string =>
+  gate?.check.type === "command" ? gate.check.command : (gate?.name ?? "");
 
 function phaseView({ run }: World, id: string, tasksDone: readonly string[]): PhaseView {
   const { plan, phases } = run.state;

@@ -1,8 +1,13 @@
 /** The master-plan form: a table of phases that links to one file per phase. */
-import type { Root, Table, TableCell, TableRow } from "mdast";
-import { descendantsOf, endOf, lineOf, parseMarkdown, preambleOf, sectionsOf, startOf, textOf } from "../markdown.js";
-import type { Diagnostic, Phase, ReadPlanFile } from "../model.js";
-import { meansDone } from "../statuses.js";
+import type { Table, TableCell, TableRow } from "mdast";
+import { readDependencies } from "../depends.js";
+import { type Document, goalOf, readDocument, titleOf } from "../document.js";
+import type { Reading } from "../draft.js";
+import type { Field } from "../fields.js";
+import { descendantsOf, endOf, lineOf, startOf, textOf } from "../markdown.js";
+import type { Diagnostic, Phase, PlanOptions, ReadPlanFile } from "../model.js";
+import type { StatusSite } from "../sites.js";
+import { markOf } from "../statuses.js";
 import { readPhaseFile } from "./phase-file.js";
 
 export interface MasterRow {
@@ -10,24 +15,12 @@ export interface MasterRow {
   title: string;
   url: string;
   line: number;
-  /** The status cell's text and where it stands, so that it alone can be rewritten. */
-  status: { value: string; start: number; end: number } | undefined;
+  status: Extract<StatusSite, { type: "value" }> | undefined;
+  dependsOn: Pick<Field, "value" | "links"> | undefined;
 }
 
-export interface MasterPlan {
-  title: string;
-  goal: string;
-  rows: MasterRow[];
-}
-
-/** Undefined where the document has no table of phases with links. */
-export function readMaster(source: string): MasterPlan | undefined {
-  const root = parseMarkdown(source);
-  const rows = root.children.flatMap((node) => (node.type === "table" ? rowsOf(node, source) : []));
-  if (rows.length === 0) return undefined;
-  const heading = root.children.find((node) => node.type === "heading");
-  return { title: heading === undefined ? "" : textOf(heading).trim(), goal: goalOf(root), rows };
-}
+export const readRows = ({ root, source }: Document): MasterRow[] =>
+  root.children.flatMap((node) => (node.type === "table" ? rowsOf(node, source) : []));
 
 function rowsOf(table: Table, source: string): MasterRow[] {
   const [header, ...body] = table.children;
@@ -35,14 +28,23 @@ function rowsOf(table: Table, source: string): MasterRow[] {
   const names = header.children.map((cell) => textOf(cell).trim().toLowerCase());
   const phaseColumn = names.findIndex((name) => name === "phase" || name === "#" || name === "id");
   const statusColumn = names.indexOf("status");
+  const dependsColumn = names.findIndex((name) => /^(depends on|dependencies)$/.test(name));
   if (phaseColumn < 0) return [];
   return body.flatMap((row) => {
     const link = [...descendantsOf(row.children)].find((node) => node.type === "link" && isMarkdownFile(node.url));
-    const id = /([A-Za-z0-9][\w.]*)\s*$/.exec(cellText(row, phaseColumn).replace(/^phase\s+/i, ""))?.[1];
+    const id = /^(?:phase\s+)?([A-Za-z0-9][\w.-]*)/i.exec(cellText(row, phaseColumn))?.[1];
     if (link?.type !== "link" || id === undefined) return [];
-    const cell = statusColumn < 0 ? undefined : row.children[statusColumn];
+    const cell = row.children[statusColumn];
+    const depends = row.children[dependsColumn];
     return [
-      { id, title: textOf(link).trim(), url: link.url, line: lineOf(row), status: cell && cellSpan(cell, source) },
+      {
+        id,
+        title: textOf(link).trim(),
+        url: link.url,
+        line: lineOf(row),
+        status: cell === undefined ? undefined : cellSpan(cell, source),
+        dependsOn: depends === undefined ? undefined : { value: textOf(depends).trim(), links: linksIn(depends) },
+      },
     ];
   });
 }
@@ -52,29 +54,18 @@ const cellText = (row: TableRow, column: number): string => {
   const cell = row.children[column];
   return cell === undefined ? "" : textOf(cell).trim();
 };
+/** In a status column of dependencies only links to phase files count as such. */
+const linksIn = (cell: TableCell): Field["links"] =>
+  [...descendantsOf(cell.children)].flatMap((node) =>
+    node.type === "link" && isMarkdownFile(node.url) ? [{ text: textOf(node), url: node.url }] : [],
+  );
 
-function cellSpan(cell: TableCell, source: string): { value: string; start: number; end: number } | undefined {
+function cellSpan(cell: TableCell, source: string): MasterRow["status"] {
   const first = cell.children[0];
   const last = cell.children.at(-1);
   if (first === undefined || last === undefined) return undefined;
   const [start, end] = [startOf(first), endOf(last)];
-  return { value: source.slice(start, end), start, end };
-}
-
-/** The first paragraph under Overview, Goal or Goals, else the first below the title. */
-function goalOf(root: Root): string {
-  const section = sectionsOf(root).find((candidate) => /^(overview|goals?)\b/i.test(candidate.title));
-  const nodes = section?.content ?? preambleOf(root);
-  const paragraph = nodes.find((node) => node.type === "paragraph" && node.children[0]?.type !== "strong");
-  return paragraph === undefined ? "" : textOf(paragraph).trim();
-}
-
-function decoded(url: string): string {
-  try {
-    return decodeURI(url);
-  } catch {
-    return url;
-  }
+  return { type: "value", value: source.slice(start, end), start, end };
 }
 
 /** A link in one plan file, as a path from the repository's top level; undefined where it leads outside. */
@@ -88,56 +79,62 @@ export function resolveLink(from: string, url: string): string | undefined {
   return parts.join("/");
 }
 
-export function readPhases(
-  file: string,
-  master: MasterPlan,
-  read: ReadPlanFile,
-): { phases: Phase[]; diagnostics: Diagnostic[] } {
-  const diagnostics: Diagnostic[] = [];
-  const phases: Phase[] = [];
-  const idOfFile = new Map(master.rows.map((row) => [resolveLink(file, row.url), row.id]));
-  for (const row of master.rows) {
-    const path = resolveLink(file, row.url);
-    const source = path === undefined ? undefined : read(path);
-    if (path === undefined || source === undefined) {
-      diagnostics.push({
-        severity: "error",
-        file,
-        line: row.line,
-        message: `Phase ${row.id} links to ${row.url}, and there is no such file in the repository.`,
-        fix: "Create the file, or correct the link in the table.",
-      });
-      continue;
-    }
-    const phaseFile = readPhaseFile(source, path);
-    diagnostics.push(...phaseFile.diagnostics);
-    const dependsOn = dependencyIds(phaseFile.dependsOn, path, idOfFile);
-    phases.push({
-      id: row.id,
-      title: phaseFile.title || row.title,
-      dependsOn,
-      tasks: phaseFile.tasks.map(({ item: _, ...task }) => task),
-      gates: phaseFile.gates,
-      text: source,
-      markedDone: phaseFile.markedDone || (row.status !== undefined && meansDone(row.status.value)),
-      file: path,
-      line: 1,
-    });
+function decoded(url: string): string {
+  try {
+    return decodeURI(url);
+  } catch {
+    return url;
   }
-  return { phases, diagnostics };
 }
 
-function dependencyIds(
-  field: { value: string; links: { text: string; url: string }[] } | undefined,
-  file: string,
-  idOfFile: ReadonlyMap<string | undefined, string>,
-): string[] {
-  if (field === undefined || /^none\b/i.test(field.value) || field.value === "" || field.value === "-") return [];
-  const linked = field.links.flatMap((link) => {
-    const id = idOfFile.get(resolveLink(file, link.url));
-    return [id ?? link.text.replace(/^phase\s+/i, "").trim()];
+export function readMaster(document: Document, read: ReadPlanFile, options: PlanOptions): Reading {
+  const { file } = document;
+  const rows = readRows(document);
+  const diagnostics: Diagnostic[] = [];
+  const known = rows.map((row) => row.id);
+  const idOfFile = new Map(rows.map((row) => [resolveLink(file, row.url), row.id]));
+  const drafts = rows.flatMap((row) => {
+    const path = resolveLink(file, row.url);
+    const source = path === undefined ? undefined : read(path);
+    if (path === undefined || typeof source !== "string") {
+      diagnostics.push({ severity: "error", file, line: row.line, ...missingFile(row, source) });
+      return [];
+    }
+    const phaseFile = readPhaseFile(readDocument(path, source), options);
+    diagnostics.push(...phaseFile.diagnostics);
+    const idOfLink = (url: string) => idOfFile.get(resolveLink(path, url));
+    const own = phaseFile.dependsOn;
+    const dependsOn =
+      own === undefined
+        ? readDependencies(row.dependsOn, {
+            known,
+            self: row.id,
+            idOfLink: (url) => idOfFile.get(resolveLink(file, url)),
+          })
+        : readDependencies(own, { known, self: row.id, idOfLink });
+    const phase: Phase = {
+      ...phaseFile.phase,
+      id: row.id,
+      title: phaseFile.phase.title || row.title,
+      dependsOn,
+      mark: phaseFile.phase.mark ?? (row.status === undefined ? undefined : markOf(row.status.value)),
+    };
+    return [{ phase, sites: phaseFile.sites }];
   });
-  if (linked.length > 0) return [...new Set(linked)];
-  const plain = field.value.replaceAll(/\bphases?\b/gi, " ").split(/[\s,;&]+|\band\b/);
-  return [...new Set(plain.filter((word) => /^[A-Za-z0-9][\w.]*$/.test(word)))];
+  return { title: titleOf(document), goal: goalOf(document), drafts, diagnostics };
+}
+
+function missingFile(
+  row: MasterRow,
+  source: string | { problem: string } | undefined,
+): { message: string; fix: string } {
+  if (typeof source === "object")
+    return {
+      message: `Phase ${row.id} links to ${row.url}: ${source.problem}`,
+      fix: "Replace the file, or correct the link.",
+    };
+  return {
+    message: `Phase ${row.id} links to ${row.url}, and there is no such file in the repository.`,
+    fix: "Create the file, or correct the link in the table.",
+  };
 }

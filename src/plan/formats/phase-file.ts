@@ -1,112 +1,159 @@
-/** One phase file of the master-plan form: `# Phase 6: Title`, fields, Gates, Tasks. */
-import type { ListItem, Root } from "mdast";
-import { type Field, fieldsOf, findField } from "../fields.js";
-import {
-  descendantsOf,
-  endOf,
-  itemParagraph,
-  itemsOf,
-  lineOf,
-  parseMarkdown,
-  preambleOf,
-  sectionsOf,
-  startOf,
-  textOf,
-} from "../markdown.js";
-import type { Diagnostic, Gate, Task } from "../model.js";
-import { meansDone } from "../statuses.js";
+/** One phase file of the master-plan form: `# Phase 6: Title`, fields, Process Wrapper, Gates, Tasks, Files. */
+import type { RootContent } from "mdast";
+import { readCheckboxes } from "../checkboxes.js";
+import { readDependencies } from "../depends.js";
+import { contentOf, type Document, goalOf, preambleOf, type Section, sourceOf } from "../document.js";
+import { type Draft, emptyPhase, inOrder, type Reading } from "../draft.js";
+import { DEPENDS, type Field, fieldsOf, findField, STATUS } from "../fields.js";
+import { readGateItems } from "../gates.js";
+import { codesOf, descendantsOf, itemParagraph, itemsOf, lineOf, textOf } from "../markdown.js";
+import type { Diagnostic, Gate, Phase, PlanOptions } from "../model.js";
+import { markOf } from "../statuses.js";
 
-export interface PhaseFile {
-  id: string | undefined;
-  title: string;
-  status: Field | undefined;
-  markedDone: boolean;
+const TITLE = /\bPhase\s+([A-Za-z0-9][\w.]*)\s*[:—–-]\s*(.+)$/i;
+const SUB_PHASE = /^Sub-Phase\s+([A-Za-z0-9][\w.]*)\s*[:—–-]\s*(.+)$/i;
+
+export interface PhaseFile extends Draft {
   dependsOn: Field | undefined;
-  tasks: (Task & { item: ListItem })[];
-  gates: Gate[];
   diagnostics: Diagnostic[];
 }
 
-const TITLE = /\bPhase\s+([A-Za-z0-9][\w.]*)\s*[:—–-]\s*(.+)$/i;
+export const isPhaseFile = ({ sections }: Document): boolean => {
+  const [first] = sections;
+  return first !== undefined && first.heading.depth === 1 && TITLE.test(first.title) && sections.some(isTasks);
+};
 
-export function readPhaseFile(source: string, file: string): PhaseFile {
-  const root = parseMarkdown(source);
-  const heading = root.children.find((node) => node.type === "heading" && node.depth === 1);
-  const headingText = heading === undefined ? "" : textOf(heading).trim();
-  const match = TITLE.exec(headingText);
-  const fields = fieldsOf(preambleOf(root), source);
-  const status = findField(fields, "Status");
+const isTasks = ({ title }: Section): boolean => /^tasks\b/i.test(title);
+const isGates = ({ title }: Section): boolean => /^gates\b/i.test(title);
+
+export function readPhaseFile(document: Document, options: PlanOptions): PhaseFile {
+  const { file, source, sections } = document;
+  const [first] = sections;
+  const match = TITLE.exec(first?.title ?? "");
+  const phase = emptyPhase(file, 1, match?.[1] ?? "", match?.[2]?.trim() ?? first?.title ?? "", source);
+  const fields = fieldsOf(preambleOf(document), source);
+  const status = findField(fields, STATUS);
   const diagnostics: Diagnostic[] = [];
+  const boxes = sections
+    .filter(isTasks)
+    .flatMap((section) => readCheckboxes(document, contentOf(document, section), ""));
+  phase.tasks = boxes.map((box) => box.task);
+  phase.mark = status === undefined ? undefined : markOf(status.value);
+  for (const section of sections) readSection(document, section, phase, diagnostics, options);
   return {
-    id: match?.[1],
-    title: match?.[2]?.trim() ?? headingText,
-    status,
-    markedDone: status !== undefined && meansDone(status.value),
-    dependsOn: findField(fields, "Depends On"),
-    tasks: readTasks(root, source, file),
-    gates: readGates(root, file, diagnostics),
+    phase,
+    sites: {
+      status:
+        status === undefined ? undefined : { type: "value", start: status.start, end: status.end, value: status.value },
+      boxes: new Map(boxes.map(({ task, at }) => [task.id, at])),
+    },
+    dependsOn: findField(fields, DEPENDS),
     diagnostics,
   };
 }
 
-/** Checkbox items under a heading named Tasks, and nowhere else: a process wrapper's or an acceptance box is no task. */
-function readTasks(root: Root, source: string, file: string): PhaseFile["tasks"] {
-  const tasks: PhaseFile["tasks"] = [];
-  const taken = new Set<string>();
-  let group = "";
-  for (const section of sectionsOf(root)) {
-    if (!/^tasks\b/i.test(section.title)) continue;
-    for (const node of section.content) {
-      if (node.type === "heading")
-        group = /^(?:Sub-Phase\s+)?([\w.]+?)\.?(?::|\s|$)/i.exec(textOf(node).trim())?.[1] ?? "";
-      for (const item of itemsOf([node])) {
-        if (typeof item.checked !== "boolean") continue;
-        const paragraph = itemParagraph(item);
-        // The title keeps its Markdown: a path in backticks means more to an agent than a bare word.
-        const raw = paragraph === undefined ? "" : source.slice(startOf(paragraph), endOf(paragraph));
-        const text = (raw.split(/\r?\n/)[0] ?? "").trim().replace(/:$/, "");
-        const explicit = /^([A-Za-z0-9]+(?:\.[A-Za-z0-9]+)+|\d+)\s*[:.)]\s+(.+)$/.exec(text);
-        let id = explicit?.[1] ?? nextId(group, taken);
-        if (taken.has(id)) id = nextId(id, taken);
-        taken.add(id);
-        tasks.push({ id, title: explicit?.[2] ?? text, ticked: item.checked, file, line: lineOf(item), item });
-      }
-    }
-  }
-  return tasks;
-}
-
-function nextId(group: string, taken: ReadonlySet<string>): string {
-  for (let n = 1; ; n++) {
-    const id = group === "" ? `t${n}` : `${group}.${n}`;
-    if (!taken.has(id)) return id;
+function readSection(
+  document: Document,
+  section: Section,
+  phase: Phase,
+  diagnostics: Diagnostic[],
+  options: PlanOptions,
+): void {
+  const { title } = section;
+  const content = () => contentOf(document, section);
+  if (isGates(section)) {
+    const read = readGateItems(content(), document.file, options);
+    phase.gates.push(
+      ...read.gates.map((gate) => ({ ...gate, id: `g${phase.gates.length + Number(gate.id.slice(1))}` })),
+    );
+    diagnostics.push(...read.diagnostics);
+  } else if (/^process wrapper\b/i.test(title)) readWrapper(content(), phase, document.file);
+  else if (/^files\b.*\b(create|modify|change)/i.test(title) || /^files$/i.test(title))
+    phase.files = filesIn(content());
+  else if (/^acceptance criteria\b/i.test(title)) phase.criteria = itemTexts(content());
+  else if (/\bread (these|this) first\b|^(critical )?files to read\b/i.test(title)) {
+    phase.readFirst = [...new Set([...phase.readFirst, ...codesOf(content()).filter(isPath)])];
   }
 }
 
-/** `- tests: ALL tests pass (command: \`npm test\`)` under a heading named Gates. */
-function readGates(root: Root, file: string, diagnostics: Diagnostic[]): Gate[] {
-  const gates: Gate[] = [];
-  for (const section of sectionsOf(root)) {
-    if (!/^gates\b/i.test(section.title)) continue;
-    for (const item of itemsOf(section.content)) {
-      const paragraph = itemParagraph(item);
-      if (paragraph === undefined) continue;
-      const text = textOf(paragraph).trim();
-      const name = text.split(":")[0]?.trim() ?? text;
-      const command = [...descendantsOf(paragraph.children)].find((node) => node.type === "inlineCode");
-      const line = lineOf(item);
-      if (command?.type === "inlineCode" && command.value.trim() !== "") {
-        gates.push({ id: `g${gates.length + 1}`, name, command: command.value.trim(), file, line });
-      } else {
-        diagnostics.push({
-          severity: "error",
-          file,
-          line,
-          message: `The gate "${name}" has no command, so nobody can tell whether it passed.`,
-          fix: `Write the command behind it: - ${name}: … (command: \`your command\`)`,
-        });
-      }
-    }
+/** The wrapper is text for the agent; what it says about notes is also ours to look after. Its code is no gate. */
+function readWrapper(content: RootContent[], phase: Phase, file: string): void {
+  for (const item of itemsOf(content)) {
+    const paragraph = itemParagraph(item);
+    if (paragraph === undefined) continue;
+    const text = textOf(paragraph).trim();
+    const paths = codesOf(paragraph.children).filter(isPath);
+    if (/^read\b/i.test(text)) phase.readFirst = [...new Set([...phase.readFirst, ...paths])];
+    const [note] = paths;
+    if (/^write\b/i.test(text) && note !== undefined) phase.gates.push(noteGate(note, file, lineOf(item)));
   }
-  return gates;
+}
+
+/** A note that must be written and is not is a failed phase. */
+const noteGate = (path: string, file: string, line: number): Gate => ({
+  id: `note-${path}`,
+  name: `note ${path}`,
+  check: { type: "file", path },
+  file,
+  line,
+});
+
+export const isPath = (text: string): boolean => /^[\w@./~-]+$/.test(text) && /[./]/.test(text) && !/^\.+$/.test(text);
+
+/** Paths in the first column of a table, or at the beginning of list items. */
+export function filesIn(content: readonly RootContent[]): string[] {
+  const files = content.flatMap((node) => {
+    if (node.type === "table")
+      return node.children.slice(1).flatMap((row) => codesOf(row.children.slice(0, 1)).slice(0, 1));
+    return node.type === "list" ? node.children.flatMap((item) => codesOf(item.children).slice(0, 1)) : [];
+  });
+  return [...new Set(files.filter(isPath))];
+}
+
+export const itemTexts = (content: readonly RootContent[]): string[] =>
+  [...itemsOf(content)].flatMap((item) => {
+    const paragraph = itemParagraph(item);
+    return paragraph === undefined ? [] : [textOf(paragraph).trim()];
+  });
+
+/** A phase file alone: a plan of one phase, or of its sub-phases where the user wants them apart. */
+export function readAlone(document: Document, options: PlanOptions): Reading {
+  const read = readPhaseFile(document, options);
+  const { phase, sites, diagnostics } = read;
+  const outside = readDependencies(read.dependsOn, { known: [], self: phase.id, idOfLink: () => undefined });
+  if (outside.length > 0) {
+    diagnostics.push({
+      severity: "warning",
+      file: document.file,
+      line: read.dependsOn?.line ?? 1,
+      message: `Phase ${phase.id} depends on ${outside.join(", ")}, which ${outside.length === 1 ? "is" : "are"} not part of this file: taken as done.`,
+      fix: "Run the master plan instead, if they are not.",
+    });
+  }
+  const subs = options.subPhases === "separate" ? subPhases(document, phase) : [];
+  const drafts = subs.length > 1 ? subs : [{ phase, sites }];
+  return { title: document.sections[0]?.title ?? document.file, goal: goalOf(document), drafts, diagnostics };
+}
+
+/** `### Sub-Phase 6A: …` as phases of their own, in order, each with the gates of the whole. */
+function subPhases(document: Document, parent: Phase): Draft[] {
+  const drafts = document.sections.flatMap((section): Draft[] => {
+    const match = SUB_PHASE.exec(section.title);
+    if (match === null) return [];
+    const [, id, title] = match as unknown as [string, string, string];
+    const content = contentOf(document, section);
+    const boxes = readCheckboxes(document, content, id);
+    const gates = parent.gates.filter((gate) => gate.check.type !== "file");
+    const phase = {
+      ...emptyPhase(document.file, section.line, id, title.trim(), sourceOf(document, section)),
+      tasks: boxes.map((box) => box.task),
+      gates,
+      mark: boxes.length > 0 && boxes.every((box) => box.task.ticked) ? ("done" as const) : undefined,
+      readFirst: parent.readFirst,
+      files: [...descendantsOf(content)].flatMap((node) => (node.type === "table" ? filesIn([node]) : [])),
+    };
+    return [{ phase, sites: { status: undefined, boxes: new Map(boxes.map(({ task, at }) => [task.id, at])) } }];
+  });
+  inOrder(drafts);
+  return drafts;
 }
