@@ -34,7 +34,7 @@ module.exports = {
     only("gates", ["agents"]),
     only("git", []),
     only("store", ["run"]),
-    only("view", ["run"]),
+    only("view", ["run", "plan"]),
     only("rehearsal", ["git", "tools"]),
     only("engine", ["plan", "run", "context", "config", "handover", "agents", "tools", "gates", "git", "store"]),
   ],

@@ -84,6 +84,7 @@ function started(folder) {
     branch: "main",
     head: "h",
     takenAsDone: [],
+    leftOut: [],
     tasksInGit: {},
   });
   run.append({

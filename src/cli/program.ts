@@ -25,6 +25,7 @@ Examples:
   segno rehearse --example         watch the example plan run: no key, no cost
   segno rehearse PLAN.md           rehearse your own plan in a scratch clone
   segno run PLAN.md                run it for real
+  segno init, segno audit PLAN.md  write a plan, and see what Segno understands of it
   segno status                     how the newest run stands
   segno pause | continue | stop    steer it from another terminal
   segno resume                     go on after a stop, a crash or a failure
@@ -51,6 +52,12 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
   runFlags(program.command("run"))
     .argument("[plan]", "the plan, a Markdown file in this repository (default: go on with the newest interrupted run)")
     .description("Run a plan with the real agent, or go on with an interrupted run of it.")
+    .option("--phases <list>", "run only these: 1-3,5")
+    .option("--from <id>", "run from this phase on")
+    .option("--only <id>", "run this phase alone")
+    .option("--force", "run phases again that the plan marks as done")
+    .option("--dry-run", "show waves and prompt sizes, and start nothing")
+    .option("--format <name>", "what form the plan has, if Segno guesses wrong")
     .option("--fresh", "start anew even if a run of this plan was interrupted")
     .option("--allow-dirty", "start although tracked files are changed; they stay out of every commit")
     .addHelpText(
@@ -68,6 +75,7 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
   contextFlags(program.command("rehearse"))
     .argument("[plan]", "the plan, a Markdown file in this repository")
     .description("Run a plan in a scratch clone, with the real agent and a stand-in model: no key, no cost.")
+    .option("--format <name>", "what form the plan has, if Segno guesses wrong")
     .option("--example", "rehearse the example plan that comes with Segno")
     .option("--enforce-gates", "failing gates fail the phase, as in a real run")
     .option("--chars-per-task <n>", "how much tool output each task brings into the context (default 4000)")
@@ -81,6 +89,28 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
     .option("--json", "print one JSON object")
     .addHelpText("after", "\nExamples:\n  segno status\n  segno status --json | jq .phases")
     .action(async (run, flags) => end(await (await import("./commands/status.js")).statusCommand(run, flags)));
+
+  program
+    .command("audit")
+    .argument("<plan>", "a Markdown file")
+    .description("Say what Segno understands of a plan, in which order it would run, and what is wrong or doubtful.")
+    .option("--json", "print one JSON object")
+    .option("--strict", "count warnings as errors")
+    .option("--format <name>", "what form the plan has, if Segno guesses wrong")
+    .option("--sub-phases <how>", "together, or separate: sub-phases of a phase file as phases of their own")
+    .addHelpText("after", "\nExamples:\n  segno audit PLAN.md\n  segno audit PLAN.md --strict --json | jq .diagnostics")
+    .action(async (plan, flags) => end(await (await import("./commands/audit.js")).auditCommand(plan, flags)));
+
+  program
+    .command("init")
+    .description(
+      "Write a configuration with every key explained, and a plan with blanks to fill. Nothing is overwritten.",
+    )
+    .option("--plan <name>", "the plan's name (default PLAN)")
+    .option("--phases <n>", "how many phases (default 3)")
+    .option("--json", "print one JSON object")
+    .addHelpText("after", "\nExamples:\n  segno init\n  segno init --plan my-feature --phases 5")
+    .action(async (flags) => end(await (await import("./commands/init.js")).initCommand(flags)));
 
   runFlags(program.command("config"))
     .description("Show the effective configuration and where each value comes from.")

@@ -14,6 +14,7 @@ export interface ConfigFlags {
   contextThreshold?: string;
   maxRestarts?: string;
   autoCommit?: boolean;
+  subPhases?: string | undefined;
 }
 
 export interface Settings {
@@ -45,7 +46,7 @@ export async function readSettings(
 }
 
 function flagValues(flags: ConfigFlags): Record<string, unknown> {
-  const { model, permissionMode, contextLimit, contextThreshold, maxRestarts, autoCommit } = flags;
+  const { model, permissionMode, contextLimit, contextThreshold, maxRestarts, autoCommit, subPhases } = flags;
   return {
     model,
     permission_mode: permissionMode,
@@ -53,6 +54,7 @@ function flagValues(flags: ConfigFlags): Record<string, unknown> {
     context_threshold: readValue(contextThreshold),
     max_restarts: readValue(maxRestarts),
     auto_commit: autoCommit,
+    sub_phases: subPhases,
   };
 }
 

@@ -11,9 +11,21 @@ interface KeySchema {
   description?: string;
 }
 
+const keys = (): [string, KeySchema][] =>
+  Object.entries(
+    (z.toJSONSchema(configSchema, { io: "input" }) as unknown as { properties: Record<string, KeySchema> }).properties,
+  );
+
+/** A configuration in which every key is explained and none is set. */
+export function configurationFile(): string {
+  const parts = keys().map(
+    ([key, schema]) => `# ${(schema.description ?? "").replaceAll("\n", "\n# ")}\n# ${exampleOf(key, schema)}\n`,
+  );
+  return `# Segno's configuration. Remove the # in front of a key to set it; \`segno config\` shows what counts.\n\n${parts.join("\n")}`;
+}
+
 export function configurationPage(): string {
-  const schema = z.toJSONSchema(configSchema, { io: "input" }) as unknown as { properties: Record<string, KeySchema> };
-  const sections = Object.entries(schema.properties).map(([key, value]) => keySection(key, value));
+  const sections = keys().map(([key, value]) => keySection(key, value));
   return `# Configuration
 
 \`.segno/config.yaml\` at the repository's top level. Flags win over the environment
@@ -23,8 +35,13 @@ export function configurationPage(): string {
 ${sections.join("\n")}`;
 }
 
+const exampleOf = (key: string, schema: KeySchema): string => {
+  const value = EXAMPLES[key as keyof typeof EXAMPLES] ?? schema.default ?? schema.enum?.[0] ?? schema.minimum ?? "…";
+  return `${key}: ${typeof value === "string" && /[{}]/.test(value) && !value.startsWith("{") ? JSON.stringify(value) : String(value)}`;
+};
+
 function keySection(key: string, schema: KeySchema): string {
-  const example = `${key}: ${String(EXAMPLES[key as keyof typeof EXAMPLES] ?? schema.default ?? schema.enum?.[0] ?? schema.minimum ?? "…")}`;
+  const example = exampleOf(key, schema);
   const value = schema.default === undefined ? "not set" : `\`${JSON.stringify(schema.default)}\``;
   return `## \`${key}\`
 
@@ -37,12 +54,21 @@ Type: ${typeOf(schema)}. Default: ${value}. Example: \`${example}\`
 function typeOf({ type, enum: values, minimum, maximum }: KeySchema): string {
   if (values !== undefined) return `one of ${values.map((value) => `\`${value}\``).join(", ")}`;
   const range = minimum === undefined && maximum === undefined ? "" : ` from ${minimum} to ${maximum}`;
-  return `${type === "integer" ? "whole number" : (type ?? "text")}${range}`;
+  return `${TYPES[type ?? ""] ?? type ?? "text"}${range}`;
 }
+
+const TYPES: Record<string, string> = {
+  integer: "whole number",
+  string: "text",
+  boolean: "true or false",
+  object: "names and values",
+};
 
 /** Where neither default nor range makes a good example. */
 const EXAMPLES: Partial<Record<keyof typeof configSchema.shape, string | number>> = {
   model: "claude-sonnet-4-5",
   permission_mode: "acceptEdits",
   context_limit: 150_000,
+  test_command: "npm test",
+  gates: "{coverage: npm run coverage, review: manual}",
 };

@@ -62,6 +62,21 @@ export const configSchema = z.strictObject({
     .describe(
       "An interrupted run younger than this is taken up again by `segno run`; an older one only by `segno resume`.",
     ),
+  test_command: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("A command that is a gate of every phase, for plans that name none."),
+  gates: z
+    .record(z.string().min(1), z.string().min(1))
+    .default({})
+    .describe("Commands for gates that the plan only names, or `manual` for those a person must judge."),
+  sub_phases: z
+    .enum(["together", "separate"])
+    .default("together")
+    .describe(
+      "Whether sub-phases inside a phase file (`### Sub-Phase 6A: …`) run as one phase or as phases of their own.",
+    ),
   gate_timeout_minutes: z.number().min(0.01).max(1_440).default(15).describe("How long one gate may run."),
 });
 

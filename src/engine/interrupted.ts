@@ -1,5 +1,4 @@
 /** Finds the run to go on with. */
-import type { Plan } from "../plan/model.js";
 import type { RunState } from "../run/state.js";
 import { readRun } from "./resume.js";
 import { listRuns } from "./runs.js";
@@ -26,17 +25,4 @@ export function findInterrupted(top: string, plan: string | undefined, now: Date
     return { run, state, hours: (now.getTime() - Date.parse(last?.at ?? first.at)) / 3_600_000 };
   }
   return undefined;
-}
-
-/** Whether a plan is still what a run was started with, but for marks. */
-export function samePlan(a: Plan, b: Plan): boolean {
-  const shape = (plan: Plan) =>
-    plan.phases.map(({ id, title, dependsOn, tasks, gates }) => [
-      id,
-      title,
-      dependsOn,
-      tasks.map((task) => [task.id, task.title]),
-      gates.map((gate) => [gate.id, gate.check]),
-    ]);
-  return JSON.stringify(shape(a)) === JSON.stringify(shape(b));
 }

@@ -24,6 +24,10 @@ export class LiveRun {
   readonly folder: string;
   readonly #listeners: ((event: RunEvent) => void)[] = [];
   readonly #ledgers = new Map<string, Ledger>();
+  /** Contents of plan files that are known to hold an agent's edits. */
+  readonly agentsPlans = new Set<string>();
+  /** What was warned of already. */
+  readonly warnings = new Set<string>();
   #onBroken: (error: unknown) => void = () => {};
   #state: RunState | undefined;
   #seq = 0;
@@ -92,6 +96,8 @@ export class LiveRun {
   #fold(event: RunEvent): void {
     this.#state = evolve(this.#state, event);
     this.#seq = event.seq;
+    if (event.type === "warned") this.warnings.add(event.message);
+    if (event.type === "plan-edited-by-agent") for (const seen of event.seen) this.agentsPlans.add(seen);
     if ("phase" in event && event.phase !== undefined) recordFact(this.ledger(event.phase), event);
   }
 }

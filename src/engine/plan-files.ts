@@ -8,15 +8,32 @@ export interface PlanFiles {
   write: (path: string, content: string) => void;
 }
 
+const LARGEST = 10 * 1024 * 1024;
+
 export function planFiles(top: string): PlanFiles {
   return {
     read: (path) => {
       const full = join(top, path);
-      if (!existsSync(full) || !isInside(top, realpathSync(full)) || !statSync(full).isFile()) return undefined;
-      return readFileSync(full, "utf8");
+      if (!existsSync(full)) return undefined;
+      if (!isInside(top, realpathSync(full))) return { problem: "It is a link that leads out of the repository." };
+      const stat = statSync(full);
+      const { size } = stat;
+      if (!stat.isFile()) return { problem: "It is not a file." };
+      if (size > LARGEST) return { problem: `It has ${Math.round(size / 1e6)} MB; a plan may have 10.` };
+      return decode(readFileSync(full));
     },
     write: (path, content) => writeFileSync(join(top, path), content),
   };
+}
+
+/** Marks are written back byte for byte, so only text that survives decoding can be a plan. */
+function decode(bytes: Buffer): string | { problem: string } {
+  if (bytes.includes(0)) return { problem: "It is a binary file." };
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return { problem: "It is not valid UTF-8." };
+  }
 }
 
 export function isInside(top: string, path: string): boolean {

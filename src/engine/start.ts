@@ -1,10 +1,12 @@
 /** Begins a run: looks before it leaps, then writes the first event. */
 import { relative, resolve } from "node:path";
 import type { Config } from "../config/schema.js";
+import type { Git } from "../git/git.js";
 import { tasksInGit } from "../git/history.js";
 import { type Opened, openRepository } from "../git/start.js";
-import type { ParsedPlan } from "../plan/model.js";
+import type { FormatName, ParsedPlan, Plan, PlanOptions } from "../plan/model.js";
 import { parsePlan } from "../plan/parse.js";
+import { markPlanFile } from "../plan/write-back.js";
 import { createJournal } from "../store/file.js";
 import { redactor } from "../store/redact.js";
 import { claimRun } from "./claim.js";
@@ -21,14 +23,21 @@ export interface Prepared {
   parsed: Extract<ParsedPlan, { ok: true }>;
 }
 
-export async function preparePlan(cwd: string, plan: string): Promise<Result<Prepared>> {
+export const planOptions = (config: Config, format: FormatName | undefined): PlanOptions => ({
+  format,
+  gates: config.gates,
+  testCommand: config.test_command,
+  subPhases: config.sub_phases,
+});
+
+export async function preparePlan(cwd: string, plan: string, options: PlanOptions): Promise<Result<Prepared>> {
   const repository = await openRepository(cwd);
   if (!repository.ok) return bad({ type: "repository", problem: repository.problem, detail: repository.detail });
   const { top } = repository.git;
   const path = resolve(cwd, plan);
   if (!isInside(top, path)) return bad({ type: "plan-outside", file: plan, top });
   const files = planFiles(top);
-  const parsed = parsePlan(relative(top, path), files.read);
+  const parsed = parsePlan(relative(top, path), files.read, options);
   return parsed.ok ? good({ repository, files, parsed }) : bad({ type: "plan", diagnostics: parsed.diagnostics });
 }
 
@@ -38,6 +47,11 @@ export interface StartOptions {
   mode: "run" | "rehearsal";
   gates: "block" | "report";
   allowDirty: boolean;
+  /** Ids to run; undefined means all. */
+  only?: readonly string[] | undefined;
+  /** Run phases again that the plan marks as done. */
+  force?: boolean | undefined;
+  format?: FormatName | undefined;
 }
 
 export async function startRun(
@@ -45,9 +59,10 @@ export async function startRun(
   options: StartOptions,
   hands: Hands,
 ): Promise<Result<World>> {
-  const { git, branch, head, changed, untracked } = repository;
-  if (changed.length > 0 && !options.allowDirty) return bad({ type: "dirty", files: changed });
+  const { git, branch, head, untracked } = repository;
   const { plan } = parsed;
+  const changed = await changedByUser(repository, files, plan);
+  if (changed.length > 0 && !options.allowDirty) return bad({ type: "dirty", files: changed });
   const id = newRunId(new Date());
   prepareSegnoFolder(git.top);
   const claimed = claimRun(git.top, id);
@@ -57,12 +72,15 @@ export async function startRun(
   const journal = createJournal(folder, { epoch: 1, redact, now: () => new Date() });
   const run = new LiveRun(journal, folder, []);
   run.onEvent(hands.onEvent);
-  const open = plan.phases.filter((phase) => phase.mark !== "done").map((phase) => phase.id);
+  const done =
+    options.force === true ? [] : plan.phases.filter((phase) => phase.mark === "done").map((phase) => phase.id);
+  const open = plan.phases.map((phase) => phase.id).filter((phase) => !done.includes(phase));
   run.append({
     type: "run-started",
     run: id,
     mode: options.mode,
     plan,
+    format: options.format,
     config: options.config,
     parallel: 1,
     gates: options.gates,
@@ -70,13 +88,39 @@ export async function startRun(
     cwd: options.cwd,
     branch,
     head,
-    takenAsDone: plan.phases.filter((phase) => phase.mark === "done").map((phase) => phase.id),
-    tasksInGit: await tasksInGit(git, plan.file, open),
+    takenAsDone: done,
+    leftOut: options.only === undefined ? [] : open.filter((phase) => !options.only?.includes(phase)),
+    tasksInGit: options.force === true ? {} : await tasksInGit(git, plan.file, open),
   });
   for (const { message, file, line } of parsed.diagnostics)
     run.append({ type: "warned", message: `${file}:${line}: ${message}` });
   if (untracked.length > 0) run.append({ type: "warned", message: untrackedText(untracked) });
   return good(worldOf(run, git, hands, files, claimed.value));
+}
+
+/** Tracked files that differ from HEAD, less plan files in which only marks do: those are the run's own. */
+async function changedByUser(
+  { git, changed }: Prepared["repository"],
+  files: PlanFiles,
+  plan: Plan,
+): Promise<string[]> {
+  const theirs: string[] = [];
+  for (const file of changed) {
+    if (!plan.files.includes(file) || !(await onlyMarksDiffer(git, files, plan, file))) theirs.push(file);
+  }
+  return theirs;
+}
+
+async function onlyMarksDiffer(git: Git, files: PlanFiles, plan: Plan, file: string): Promise<boolean> {
+  const committed = await git.attempt(["cat-file", "blob", `HEAD:${file}`]);
+  if (!committed.ok) return false;
+  let marked = committed.stdout;
+  for (const { id, mark, tasks } of plan.phases) {
+    const tasksDone = tasks.filter((task) => task.ticked).map((task) => task.id);
+    if (mark !== undefined || tasksDone.length > 0)
+      marked = markPlanFile(plan, file, marked, { phase: id, status: mark, tasksDone });
+  }
+  return marked === files.read(file);
 }
 
 function untrackedText(files: readonly string[]): string {

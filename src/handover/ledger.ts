@@ -15,8 +15,6 @@ export interface Ledger {
   unreported: { tool: string; brief: string }[];
   /** How many of them belong to the newest model call. */
   sinceCall: number;
-  /** Whether the agent edited the plan's files. */
-  planEdited: boolean;
   /** The agent's own words about the finished phase. */
   summary: string;
 }
@@ -32,7 +30,6 @@ export const emptyLedger = (): Ledger => ({
   lastEnd: undefined,
   unreported: [],
   sinceCall: 0,
-  planEdited: false,
   summary: "",
 });
 
@@ -65,9 +62,6 @@ export function recordFact(ledger: Ledger, fact: Fact): void {
       break;
     case "session-ended":
       ledger.lastEnd = { session: fact.session, reason: fact.reason };
-      break;
-    case "plan-edited-by-agent":
-      ledger.planEdited = true;
       break;
     case "result-reported":
       ledger.summary = fact.result.summary;

@@ -79,6 +79,7 @@ function phaseParts(view: PhaseView): string[] {
     `# Plan: ${plan.title}${plan.goal === "" ? "" : `\n\n${clip(plan.goal, 600)}`}`,
     ...(finished.length === 0 ? [] : [`## Phases that are done\n\n${finished.map(renderMetadata).join("\n\n")}`]),
     HOW_IT_WORKS,
+    ...otherTools(phase.text),
     `# Phase ${phase.id}: ${phase.title}`,
     ...(phase.tasks.length === 0 ? [] : [taskList(view)]),
     `## The phase as the user wrote it (${phase.file})\n\n${phase.text.trim()}`,
@@ -111,6 +112,22 @@ export function resumedPrompt(view: PhaseView, unreported: string): string {
 }
 
 export const goOnPrompt = (): string => "The run was paused and goes on now. Continue where you stopped.";
+
+/** Plans written for other tools name their commands: what they mean here. */
+const OTHER_TOOLS: [RegExp, string, string][] = [
+  [/\bdebussy done\b/, "`debussy done`", "`phase_result`"],
+  [/\/debussy-progress\b/, "`/debussy-progress`", "`progress`"],
+  [/\/autopilot\b/, "`/autopilot`", "nothing to do: Segno itself runs the phases"],
+];
+
+function otherTools(text: string): string[] {
+  const named = OTHER_TOOLS.filter(([form]) => form.test(text));
+  if (named.length === 0) return [];
+  const lines = named.map(
+    ([, theirs, ours]) => `- ${theirs}: ${ours.startsWith("`") ? `call \`${TOOL_PREFIX}${ours.slice(1)}` : ours}`,
+  );
+  return [`The plan names commands of another tool. Here they mean:\n${lines.join("\n")}`];
+}
 
 export const nudgePrompt = (): string =>
   `You ended your turn without reporting a result. If tasks are left, do them now. When the phase is finished, or cannot go on, call \`${TOOL_PREFIX}phase_result\`.`;

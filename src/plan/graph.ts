@@ -30,3 +30,31 @@ export function findCycle(phases: readonly Pick<Phase, "id" | "dependsOn">[]): s
   }
   return undefined;
 }
+
+/** Ids in the order they can run: each wave needs only waves before it. What waits in a circle is in none. */
+export function wavesOf(phases: readonly Pick<Phase, "id" | "dependsOn">[]): string[][] {
+  const ids = new Set(phases.map((phase) => phase.id));
+  const waiting = new Map(phases.map((phase) => [phase.id, new Set(phase.dependsOn.filter((id) => ids.has(id)))]));
+  const dependants = new Map<string, string[]>();
+  for (const [id, needs] of waiting) {
+    for (const need of needs) {
+      const list = dependants.get(need);
+      if (list === undefined) dependants.set(need, [id]);
+      else list.push(id);
+    }
+  }
+  const waves: string[][] = [];
+  for (let wave = [...waiting].filter(([, needs]) => needs.size === 0).map(([id]) => id); wave.length > 0; ) {
+    waves.push(wave);
+    const next: string[] = [];
+    for (const done of wave) {
+      for (const id of dependants.get(done) ?? []) {
+        const needs = waiting.get(id);
+        needs?.delete(done);
+        if (needs?.size === 0) next.push(id);
+      }
+    }
+    wave = next;
+  }
+  return waves;
+}

@@ -68,7 +68,10 @@ export interface Diagnostic extends Place {
   fix: string;
 }
 
-export type ParsedPlan = { ok: true; plan: Plan; diagnostics: Diagnostic[] } | { ok: false; diagnostics: Diagnostic[] };
+/** With errors there may still be a plan to show, but none to run. */
+export type ParsedPlan =
+  | { ok: true; plan: Plan; diagnostics: Diagnostic[] }
+  | { ok: false; plan: Plan | undefined; diagnostics: Diagnostic[] };
 
 /** Reads a file of the repository: its text, why it cannot be read, or undefined where there is none. */
 export type ReadPlanFile = (path: string) => string | { problem: string } | undefined;

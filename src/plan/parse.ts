@@ -13,7 +13,7 @@ import { readMaster, readRows } from "./formats/master.js";
 import { isPhaseFile, readAlone } from "./formats/phase-file.js";
 import { hasTags, readTagged } from "./formats/tagged.js";
 import { judgePlan } from "./judge.js";
-import type { Diagnostic, FormatName, ParsedPlan, PlanOptions, ReadPlanFile } from "./model.js";
+import type { FormatName, ParsedPlan, PlanOptions, ReadPlanFile } from "./model.js";
 
 export const SMALLEST_PLAN = `# My plan
 
@@ -77,14 +77,15 @@ export function parsePlan(file: string, read: ReadPlanFile, options: PlanOptions
   const files = [...new Set([file, ...phases.map((phase) => phase.file)])];
   const plan = { format, title, goal, file, files, phases };
   diagnostics.push(...judgePlan(plan));
-  if (diagnostics.some((diagnostic) => diagnostic.severity === "error")) return { ok: false, diagnostics };
+  if (diagnostics.some((diagnostic) => diagnostic.severity === "error")) return { ok: false, plan, diagnostics };
   return { ok: true, plan, diagnostics };
 }
 
 const NO_PLAN =
   "This is no plan that Segno knows. It looked for a table of phases with links to their files, a phase file (`# Phase 1: …` with `## Tasks`), headings like `### Phase 1: …` or `### Task 1: …`, `<task id=…>` tags, and headings with checkboxes under them.";
 
-const failed = (file: string, message: string, fix: string): { ok: false; diagnostics: Diagnostic[] } => ({
+const failed = (file: string, message: string, fix: string): ParsedPlan => ({
   ok: false,
+  plan: undefined,
   diagnostics: [{ severity: "error", file, line: 1, message, fix }],
 });

@@ -25,12 +25,7 @@ export function decide(state: RunState): Decision[] {
   for (const { id, dependsOn } of state.plan.phases) {
     const phase = state.phases.get(id);
     if (phase === undefined || busy.has(id)) continue;
-    if (
-      phase.step === "failed" &&
-      state.config.commit_on_failure &&
-      phase.attempted !== undefined &&
-      !phase.leftCommitted
-    ) {
+    if (phase.step === "failed" && phase.attempted !== undefined && !phase.leftCommitted) {
       decisions.push(commit(id, { ...phase.attempted, commitFailure: undefined }, "failed"));
     }
     if (isOver(phase)) continue;

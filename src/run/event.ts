@@ -4,7 +4,7 @@
  */
 import type { Config } from "../config/schema.js";
 import type { Reading } from "../context/reading.js";
-import type { Plan } from "../plan/model.js";
+import type { FormatName, Plan } from "../plan/model.js";
 import type { Command, CommitKind, Purpose, SessionEnd, TurnKind } from "./command.js";
 import type { FailureCategory, PhaseResult, Recommendation } from "./outcome.js";
 
@@ -45,6 +45,8 @@ export type Fact =
       run: string;
       mode: "run" | "rehearsal";
       plan: Plan;
+      /** The form the user forced, if any: the plan is read again with it. */
+      format?: FormatName | undefined;
       config: Config;
       parallel: number;
       /** Whether a failing gate keeps a phase from being done; a rehearsal only reports it. */
@@ -56,6 +58,8 @@ export type Fact =
       head: string;
       /** Phases the plan already marked as done: the user's word. */
       takenAsDone: string[];
+      /** Phases the user did not select. */
+      leftOut: string[];
       /** Tasks that commits of an earlier run show as done, by phase. */
       tasksInGit: Record<string, string[]>;
     }
@@ -135,7 +139,10 @@ export type Fact =
     } & OfPhase)
   | ({ type: "commit-skipped"; command: string; kind: CommitKind; why: string } & OfPhase)
   | ({ type: "commit-failed"; command: string; kind: CommitKind; category: FailureCategory; why: string } & OfPhase)
-  | ({ type: "plan-edited-by-agent"; files: string[] } & OfPhase)
+  /** `seen`: what the files held, and will hold with marks, so that it is not taken for the user's word later. */
+  | ({ type: "plan-edited-by-agent"; files: string[]; seen: string[] } & OfPhase)
+  /** The user changed the plan between phases: what it is now, for phases that have not begun. */
+  | { type: "plan-changed"; plan: Plan; added: string[]; removed: string[]; changed: string[] }
   | ({ type: "phase-done"; verified: boolean; tasksDone: string[] } & OfPhase)
   | ({ type: "phase-failed"; category: FailureCategory; message: string; recommendation: Recommendation } & OfPhase)
   | { type: "warned"; message: string; phase?: string | undefined }

@@ -25,11 +25,14 @@ export function evolve(state: RunState | undefined, event: RunEvent): RunState {
 
 function started(event: FactOf<"run-started"> & RunEvent): RunState {
   const taken = new Set(event.takenAsDone);
+  const leftOut = new Set(event.leftOut);
   const phases = event.plan.phases.map((phase): [string, PhaseState] => [
     phase.id,
-    taken.has(phase.id)
-      ? { step: "done", verified: false, byUser: true, sessions: [], tasksDone: [], commits: [] }
-      : { step: "waiting", attempt: 1, before: undefined, tasksInGit: event.tasksInGit[phase.id] ?? [] },
+    leftOut.has(phase.id)
+      ? { step: "skipped", sessions: [], tasksDone: [], commits: [] }
+      : taken.has(phase.id)
+        ? { step: "done", verified: false, byUser: true, sessions: [], tasksDone: [], commits: [] }
+        : { step: "waiting", attempt: 1, before: undefined, tasksInGit: event.tasksInGit[phase.id] ?? [] },
   ]);
   return {
     run: event.run,
@@ -40,6 +43,7 @@ function started(event: FactOf<"run-started"> & RunEvent): RunState {
     seq: event.seq,
     epoch: event.epoch,
     plan: event.plan,
+    format: event.format,
     config: event.config,
     parallel: event.parallel,
     gates: event.gates,
@@ -168,9 +172,20 @@ function apply(state: Folding, event: Fact): void {
       const { model, agentSession, window, compactAt } = event;
       return session(state, event, (current) => ({ ...current, model, agentSession, window, compactAt }));
     }
+    case "command-abandoned":
+      for (const [id, phase] of state.phases) {
+        if (phase.step === "starting" && `${id}/a${phase.attempt}/start` === event.command)
+          state.phases.set(id, { ...phase, step: "waiting" });
+      }
+      return;
+    case "plan-changed":
+      state.plan = event.plan;
+      for (const id of event.removed) state.phases.delete(id);
+      for (const id of event.added)
+        state.phases.set(id, { step: "waiting", attempt: 1, before: undefined, tasksInGit: [] });
+      return;
     case "clock-jumped":
     case "door-refused":
-    case "command-abandoned":
     case "session-started":
     case "tool-finished":
     case "decision-recorded":

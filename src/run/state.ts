@@ -14,7 +14,7 @@
  *   run       running ─▶ completed | failed | stopped ─ resumed ─▶ running          beside it: hold(paused)
  */
 import type { Config } from "../config/schema.js";
-import type { Phase, Plan } from "../plan/model.js";
+import type { FormatName, Phase, Plan } from "../plan/model.js";
 import type { Command, Purpose, SessionEnd, TurnKind } from "./command.js";
 import type { TurnEnd, Usage } from "./event.js";
 import type { PhaseFailure, PhaseResult } from "./outcome.js";
@@ -111,6 +111,7 @@ export interface RunState {
   seq: number;
   epoch: number;
   plan: Plan;
+  format: FormatName | undefined;
   config: Config;
   parallel: number;
   gates: "block" | "report";

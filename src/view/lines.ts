@@ -83,6 +83,14 @@ export function lineOf(event: RunEvent): Line | undefined {
         "!",
         `the agent edited the plan (${event.files.join(", ")}): the edit is left out of the commit and changes nothing`,
       );
+    case "plan-changed": {
+      const what = [
+        ...event.added.map((id) => `phase ${id} added`),
+        ...event.removed.map((id) => `phase ${id} removed`),
+        ...event.changed.map((id) => `phase ${id} changed`),
+      ];
+      return line("✎", `the plan was changed: ${what.join(", ") || "only its order"}`);
+    }
     case "phase-done":
       return line("✔", event.verified ? "phase done, gates passed" : "phase done, unverified");
     case "phase-failed":

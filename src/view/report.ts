@@ -1,4 +1,5 @@
 /** A run's events folded into the figures that screens, reports and `--json` show. */
+import type { Plan } from "../plan/model.js";
 import type { RunEvent, Usage } from "../run/event.js";
 
 export interface PhaseFigures {
@@ -56,6 +57,14 @@ export class RunReport {
       case "run-failed":
       case "run-stopped":
         if (this.#figures !== undefined) this.#figures.status = event.type.slice(4) as RunFigures["status"];
+        return;
+      case "plan-changed":
+        for (const id of event.removed) this.#phases.delete(id);
+        for (const phase of event.plan.phases) {
+          const known = this.#phases.get(phase.id);
+          if (known === undefined) this.#add(phase, "pending");
+          else known.tasks.total = phase.tasks.length;
+        }
         return;
       case "warned":
         this.#figures?.warnings.push(event.message);
@@ -120,26 +129,31 @@ export class RunReport {
 
   #start(event: Extract<RunEvent, { type: "run-started" }>): void {
     const { run, plan } = event;
+    const leftOut = new Set(event.leftOut);
     this.#figures = { run, plan: plan.file, title: plan.title, status: "running", phases: [], warnings: [] };
     const taken = new Set(event.takenAsDone);
-    for (const { id, title, tasks } of plan.phases) {
-      this.#phases.set(id, {
-        id,
-        title,
-        status: taken.has(id) ? "done" : "pending",
-        verified: false,
-        sessions: 0,
-        restarts: 0,
-        peak_percent: 0,
-        tokens: { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, total: 0 },
-        commits: [],
-        tasks: { done: 0, total: tasks.length },
-        gates: [],
-        compactions: 0,
-        failure: undefined,
-        tasksDone: new Set(tasks.filter((task) => task.ticked).map((task) => task.id)),
-      });
+    for (const phase of plan.phases) {
+      this.#add(phase, taken.has(phase.id) ? "done" : leftOut.has(phase.id) ? "skipped" : "pending");
     }
+  }
+
+  #add({ id, title, tasks }: Plan["phases"][number], status: PhaseFigures["status"]): void {
+    this.#phases.set(id, {
+      id,
+      title,
+      status,
+      verified: false,
+      sessions: 0,
+      restarts: 0,
+      peak_percent: 0,
+      tokens: { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, total: 0 },
+      commits: [],
+      tasks: { done: 0, total: tasks.length },
+      gates: [],
+      compactions: 0,
+      failure: undefined,
+      tasksDone: new Set(tasks.filter((task) => task.ticked).map((task) => task.id)),
+    });
   }
 }
 

@@ -52,7 +52,7 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
   whenOver(() => standIn.close());
   const env = rehearsalEnv({ folder: home, repository: options.repo, home }, standIn.url);
   let world: World | undefined;
-  const prepared = await preparePlan(options.repo, "PLAN.md");
+  const prepared = await preparePlan(options.repo, "PLAN.md", {});
   if (!prepared.ok) throw new Error(`the plan is not sound: ${JSON.stringify(prepared.failure)}`);
   const config = configSchema.parse({
     model: "claude-sonnet-4-5",

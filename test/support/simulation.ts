@@ -107,6 +107,7 @@ export function simulate(
     branch: "main",
     head: "h",
     takenAsDone: [],
+    leftOut: [],
     tasksInGit: {},
   });
   const open: Command[] = [];

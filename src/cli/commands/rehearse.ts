@@ -1,11 +1,13 @@
 import { good, type Result } from "../../engine/failure.js";
-import { preparePlan, startRun } from "../../engine/start.js";
+import { planOptions, preparePlan, startRun } from "../../engine/start.js";
+import type { PlanOptions } from "../../plan/model.js";
 import { startStandIn } from "../../rehearsal/server.js";
 import { EXAMPLE_PLAN, rehearsalEnv, type Stage, sameFolder, stageClone, stageExample } from "../../rehearsal/stage.js";
 import { worker } from "../../rehearsal/worker.js";
 import { RunReport } from "../../view/report.js";
 import { agentFor } from "../agent.js";
 import { conduct } from "../conduct.js";
+import { readFormat } from "../format.js";
 import { eventPrinter, printFailure } from "../print.js";
 import { type ConfigFlags, readSettings } from "../settings.js";
 import { listenToSignals } from "../signals.js";
@@ -13,6 +15,7 @@ import { listenToSignals } from "../signals.js";
 export interface RehearseFlags extends ConfigFlags {
   json?: boolean;
   example?: boolean;
+  format?: string;
   enforceGates?: boolean;
   charsPerTask?: string;
 }
@@ -46,7 +49,12 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
     );
   }
   const cwd = process.cwd();
-  const set = await stageFor(cwd, plan);
+  const format = readFormat(flags.format);
+  if (!format.ok) return printFailure(format.failure, json);
+  const own = await readSettings(cwd, flags);
+  if (!own.ok && !example) return printFailure(own.failure, json);
+  const options = own.ok && !example ? planOptions(own.value.config, format.value) : {};
+  const set = await stageFor(cwd, plan, options);
   if (!set.ok) return printFailure(set.failure, json);
   const { stage, place } = set.value;
   const preset = { model: MODEL, permission_mode: "bypassPermissions", ...(example ? { context_limit: 40_000 } : {}) };
@@ -65,13 +73,13 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
     const report = new RunReport();
     const print = eventPrinter(json);
     const env = rehearsalEnv(stage, standIn.url);
-    const prepared = await preparePlan(place, example ? EXAMPLE_PLAN : (plan as string));
+    const prepared = await preparePlan(place, example ? EXAMPLE_PLAN : (plan as string), options);
     if (!prepared.ok) return printFailure(prepared.failure, json);
     const gates = example || flags.enforceGates === true ? "block" : "report";
     const signals = listenToSignals();
     const started = await startRun(
       prepared.value,
-      { cwd: place, config, mode: "rehearsal", gates, allowDirty: false },
+      { cwd: place, config, mode: "rehearsal", gates, allowDirty: false, format: format.value },
       {
         agent: agentFor("bundled"),
         agentEnv: env,
@@ -97,12 +105,16 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
   }
 }
 
-async function stageFor(cwd: string, plan: string | undefined): Promise<Result<{ stage: Stage; place: string }>> {
+async function stageFor(
+  cwd: string,
+  plan: string | undefined,
+  options: PlanOptions,
+): Promise<Result<{ stage: Stage; place: string }>> {
   if (plan === undefined) {
     const stage = await stageExample();
     return good({ stage, place: stage.repository });
   }
-  const prepared = await preparePlan(cwd, plan);
+  const prepared = await preparePlan(cwd, plan, options);
   if (!prepared.ok) return prepared;
   const { repository, parsed } = prepared.value;
   const { top } = repository.git;

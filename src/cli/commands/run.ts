@@ -1,8 +1,12 @@
 import { bad, type Failure, good, type Result } from "../../engine/failure.js";
-import { findInterrupted, type Interrupted, samePlan } from "../../engine/interrupted.js";
-import { type Prepared, preparePlan, startRun } from "../../engine/start.js";
+import { findInterrupted, type Interrupted } from "../../engine/interrupted.js";
+import { samePlan } from "../../engine/plan-reading.js";
+import { type Prepared, planOptions, preparePlan, startRun } from "../../engine/start.js";
+import { selectPhases } from "../../plan/select.js";
 import { askChoice, isTerminal } from "../ask.js";
 import { conduct } from "../conduct.js";
+import { dryRun } from "../dry-run.js";
+import { readFormat } from "../format.js";
 import { agentProblem, realHands } from "../hands.js";
 import { permissionMode } from "../permission.js";
 import { printFailure } from "../print.js";
@@ -15,6 +19,12 @@ export interface RunFlags extends ConfigFlags {
   json?: boolean;
   allowDirty?: boolean;
   fresh?: boolean;
+  format?: string;
+  phases?: string;
+  from?: string;
+  only?: string;
+  force?: boolean;
+  dryRun?: boolean;
 }
 
 export async function runCommand(plan: string | undefined, flags: RunFlags): Promise<number> {
@@ -23,8 +33,21 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
   const settings = await readSettings(process.cwd(), flags);
   if (!settings.ok) return fail(settings.failure);
   if (plan === undefined) return resumeNewest(settings.value, json);
-  const prepared = await preparePlan(process.cwd(), plan);
+  const format = readFormat(flags.format);
+  if (!format.ok) return fail(format.failure);
+  const prepared = await preparePlan(process.cwd(), plan, planOptions(settings.value.config, format.value));
   if (!prepared.ok) return fail(prepared.failure);
+  const { plan: parsed } = prepared.value.parsed;
+  const selected = selectPhases(parsed, flags);
+  if (!selected.ok) {
+    const known = parsed.phases.map((phase) => phase.id).join(", ");
+    return fail({
+      type: "usage",
+      what: `There is no phase ${selected.unknown} in the plan.`,
+      fix: `Its phases: ${known}.`,
+    });
+  }
+  if (flags.dryRun === true) return dryRun(parsed, selected.ids, flags.force === true, json);
   const interrupted = await runToGoOnWith(prepared.value, settings.value, flags);
   if (!interrupted.ok) return fail(interrupted.failure);
   if (interrupted.value !== undefined) return goOn(interrupted.value, settings.value, json);
@@ -38,6 +61,9 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
     mode: "run",
     gates: "block",
     allowDirty: flags.allowDirty === true,
+    only: selected.ids,
+    force: flags.force,
+    format: format.value,
   } as const;
   const unusable = await agentProblem(hands, process.cwd());
   if (unusable !== undefined) return fail(unusable);
@@ -67,7 +93,8 @@ async function runToGoOnWith(
   settings: Settings,
   flags: RunFlags,
 ): Promise<Result<Interrupted | undefined>> {
-  if (flags.fresh === true) return good(undefined);
+  const chosen = flags.phases ?? flags.from ?? flags.only;
+  if (flags.fresh === true || flags.force === true || chosen !== undefined) return good(undefined);
   const { plan } = parsed;
   const found = findInterrupted(repository.git.top, plan.file, new Date());
   if (found === undefined) return good(undefined);

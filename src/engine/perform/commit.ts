@@ -1,11 +1,14 @@
 import { type CommitRequest, commitChanges, keepSnapshot } from "../../git/commit.js";
 import { PARTIAL, TRAILERS } from "../../git/history.js";
-import type { Plan } from "../../plan/model.js";
+import type { Plan, PlanMark } from "../../plan/model.js";
 import { markPlanFile } from "../../plan/write-back.js";
 import type { CommitKind } from "../../run/command.js";
 import { type Attempt, isAttempt, phaseOf, type RunState, stateOfPhase } from "../../run/state.js";
 import type { Performer } from "../performer.js";
+import { contentHash } from "../plan-reading.js";
 import type { World } from "../world.js";
+
+const MARKS: Record<"phase" | "failed", PlanMark> = { phase: "done", failed: "failed" };
 
 /** Commits what the phase changed; with the last commit of a phase go the marks in the plan. */
 export const commit: Performer<"commit"> = async (world, { id, phase, attempt, kind }) => {
@@ -13,7 +16,11 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
   const { plan, config } = run.state;
   const state = attemptOf(run.state, phase);
   await reportPlanEdits(world, phase, state);
-  const marked = kind === "phase" ? await markPlan(world, phase, state) : new Map<string, string>();
+  const marked = kind === "handover" ? new Map<string, string>() : await markPlan(world, phase, state, MARKS[kind]);
+  if (kind === "failed" && !config.commit_on_failure) {
+    run.append({ type: "commit-skipped", command: id, phase, attempt, kind, why: "commit_on_failure is off" });
+    return;
+  }
   const request: CommitRequest = {
     message: messageOf(config.commit_message_template, phase, phaseOf(run.state, phase).title, kind),
     run: run.state.run,
@@ -90,10 +97,10 @@ const modelOf = ({ run }: World, { sessions }: Attempt): string =>
  * Marks the plan in the working tree, and makes the committed version from HEAD's: an edit the agent or the user made
  * in the file stays where it is, uncommitted.
  */
-async function markPlan(world: World, phase: string, state: Attempt): Promise<Map<string, string>> {
+async function markPlan(world: World, phase: string, state: Attempt, status: PlanMark): Promise<Map<string, string>> {
   const { run, git } = world;
   const { plan } = run.state;
-  const marks = { phase, status: "done" as const, tasksDone: state.tasksDone };
+  const marks = { phase, status, tasksDone: state.tasksDone };
   const marked = new Map<string, string>();
   for (const file of filesToMark(plan, phase)) {
     const current = world.readPlanFile(file);
@@ -114,15 +121,21 @@ const filesToMark = (plan: Plan, phase: string): string[] => [
 /** An agent's edit to a plan file changes nothing: the run's plan is frozen. It is said, and left out of the commit. */
 async function reportPlanEdits({ run, git, readPlanFile }: World, phase: string, state: Attempt): Promise<void> {
   const { plan } = run.state;
-  if (run.ledger(phase).planEdited) return;
   const files: string[] = [];
+  const seen: string[] = [];
   for (const file of plan.files) {
     const before = await git.attempt(["cat-file", "blob", `${state.baseline}:${file}`]);
     const now = readPlanFile(file);
-    if (!before.ok || now === before.stdout) continue;
+    if (!before.ok || typeof now !== "string" || now === before.stdout || run.agentsPlans.has(contentHash(now)))
+      continue;
+    const variants = (source: string) =>
+      [undefined, "done" as const, "failed" as const].map((status) =>
+        status === undefined ? source : markPlanFile(plan, file, source, { phase, status, tasksDone: state.tasksDone }),
+      );
     // After an interrupted commit the marks are already there, and they are ours.
-    const ours = markPlanFile(plan, file, before.stdout, { phase, status: "done", tasksDone: state.tasksDone });
-    if (now !== ours) files.push(file);
+    if (variants(before.stdout).includes(now)) continue;
+    files.push(file);
+    seen.push(...variants(now).map(contentHash));
   }
-  if (files.length > 0) run.append({ type: "plan-edited-by-agent", phase, attempt: state.attempt, files });
+  if (files.length > 0) run.append({ type: "plan-edited-by-agent", phase, attempt: state.attempt, files, seen });
 }

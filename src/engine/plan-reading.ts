@@ -1,0 +1,81 @@
+/** The plan as it is in the checkout now: what the user wrote, never what an agent did to it. */
+import { createHash } from "node:crypto";
+import type { Plan } from "../plan/model.js";
+import { parsePlan } from "../plan/parse.js";
+import type { PhaseState, RunState } from "../run/state.js";
+import { planOptions } from "./start.js";
+import type { World } from "./world.js";
+
+export const contentHash = (content: string): string => createHash("sha256").update(content).digest("hex");
+
+/** A phase but for its marks and its places. */
+const shapeOf = ({ id, title, dependsOn, tasks, gates }: Plan["phases"][number]): string =>
+  JSON.stringify([
+    id,
+    title,
+    dependsOn,
+    tasks.map((task) => [task.id, task.title]),
+    gates.map((gate) => [gate.id, gate.check]),
+  ]);
+
+/** Whether a plan is still what a run was started with, but for marks. */
+export const samePlan = (a: Plan, b: Plan): boolean =>
+  JSON.stringify(a.phases.map(shapeOf)) === JSON.stringify(b.phases.map(shapeOf));
+
+/** Takes up what the user changed since the run froze its plan; a contradiction is said and changes nothing. */
+export async function takeUpPlanChanges(world: World): Promise<void> {
+  const { run, git, readPlanFile } = world;
+  const { plan, config, format } = run.state;
+  const committed = new Map<string, string>();
+  for (const file of plan.files) {
+    const shown = await git.attempt(["cat-file", "blob", `HEAD:${file}`]);
+    if (shown.ok) committed.set(file, shown.stdout);
+  }
+  const read = (path: string) => {
+    const now = readPlanFile(path);
+    return typeof now === "string" && run.agentsPlans.has(contentHash(now)) ? (committed.get(path) ?? now) : now;
+  };
+  const parsed = parsePlan(plan.file, read, planOptions(config, format));
+  if (!parsed.ok) {
+    const [first] = parsed.diagnostics.filter((diagnostic) => diagnostic.severity === "error");
+    const message = `The plan was changed and cannot be read now, so the run goes on with what it was: ${first?.file}:${first?.line}: ${first?.message}`;
+    if (!run.warnings.has(message)) run.append({ type: "warned", message });
+    return;
+  }
+  if (samePlan(parsed.plan, plan)) return;
+  const { merged, added, removed, changed, contradictions } = mergePlans(run.state, parsed.plan);
+  for (const message of contradictions) if (!run.warnings.has(message)) run.append({ type: "warned", message });
+  if (!samePlan(merged, plan)) run.append({ type: "plan-changed", plan: merged, added, removed, changed });
+}
+
+const mayChange = (phase: PhaseState | undefined): boolean =>
+  phase === undefined || phase.step === "waiting" || phase.step === "starting";
+
+function mergePlans(state: RunState, fresh: Plan) {
+  const old = new Map(state.plan.phases.map((phase) => [phase.id, phase]));
+  const contradictions: string[] = [];
+  const phases = fresh.phases.map((phase) => {
+    const before = old.get(phase.id);
+    if (before === undefined || mayChange(state.phases.get(phase.id))) return phase;
+    if (shapeOf(before) !== shapeOf(phase))
+      contradictions.push(contradiction(phase.id, "was changed in the plan", state));
+    return before;
+  });
+  const ids = new Set(fresh.phases.map((phase) => phase.id));
+  const gone = state.plan.phases.filter((phase) => !ids.has(phase.id));
+  const kept = gone.filter((phase) => !mayChange(state.phases.get(phase.id)));
+  for (const phase of kept) contradictions.push(contradiction(phase.id, "was removed from the plan", state));
+  const merged: Plan = { ...fresh, phases: [...kept, ...phases] };
+  return {
+    merged,
+    added: merged.phases.filter((phase) => !old.has(phase.id)).map((phase) => phase.id),
+    removed: gone.filter((phase) => !kept.includes(phase)).map((phase) => phase.id),
+    changed: merged.phases
+      .filter((phase) => old.has(phase.id) && shapeOf(old.get(phase.id) ?? phase) !== shapeOf(phase))
+      .map((phase) => phase.id),
+    contradictions,
+  };
+}
+
+const contradiction = (id: string, what: string, state: RunState): string =>
+  `Phase ${id} ${what}, but it is ${state.phases.get(id)?.step === "done" ? "done" : "under way"} already: this run keeps it as it was. Run the plan again for it.`;
