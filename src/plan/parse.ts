@@ -12,8 +12,9 @@ import {
 import { readMaster, readRows } from "./formats/master.js";
 import { isPhaseFile, readAlone } from "./formats/phase-file.js";
 import { hasTags, readTagged } from "./formats/tagged.js";
+import { testGate } from "./gates.js";
 import { judgePlan } from "./judge.js";
-import type { FormatName, ParsedPlan, PlanOptions, ReadPlanFile } from "./model.js";
+import type { FormatName, ParsedPlan, Phase, PlanOptions, ReadPlanFile } from "./model.js";
 
 export const SMALLEST_PLAN = `# My plan
 
@@ -66,7 +67,7 @@ export function parsePlan(file: string, read: ReadPlanFile, options: PlanOptions
     return typeof text === "string" ? withoutBom(text) : text;
   };
   const { title, goal, drafts, diagnostics } = READ[format](document, readable, options);
-  const phases = drafts.map((draft) => draft.phase);
+  const phases = drafts.map((draft) => withTestCommand(draft.phase, options.testCommand));
   if (phases.length === 0 && diagnostics.length === 0) {
     return failed(
       file,
@@ -79,6 +80,12 @@ export function parsePlan(file: string, read: ReadPlanFile, options: PlanOptions
   diagnostics.push(...judgePlan(plan));
   if (diagnostics.some((diagnostic) => diagnostic.severity === "error")) return { ok: false, plan, diagnostics };
   return { ok: true, plan, diagnostics };
+}
+
+/** The configured test command verifies a phase that nothing else would. */
+function withTestCommand(phase: Phase, command: string | undefined): Phase {
+  if (command === undefined || phase.gates.some((gate) => gate.check.type === "command")) return phase;
+  return { ...phase, gates: [...phase.gates, testGate(command, phase.file, phase.line)] };
 }
 
 const NO_PLAN =

@@ -147,7 +147,7 @@ function sharedGates(document: Document, phases: readonly Section[], { testComma
   const gates: Gate[] = [];
   for (const section of sections) {
     if (/^validation commands?\b/i.test(section.title))
-      gates.push(...readCommandList(contentOf(document, section), file));
+      gates.push(...readCommandList(ownContentOf(document, section), file));
   }
   const first = phases[0]?.from ?? 0;
   const fields = fieldsOf(document.root.children.slice(0, Math.max(0, first - 1)), source);

@@ -34,9 +34,7 @@ export function readPhaseFile(document: Document, options: PlanOptions): PhaseFi
   const fields = fieldsOf(preambleOf(document), source);
   const status = findField(fields, STATUS);
   const diagnostics: Diagnostic[] = [];
-  const boxes = sections
-    .filter(isTasks)
-    .flatMap((section) => readCheckboxes(document, contentOf(document, section), ""));
+  const boxes = readCheckboxes(document, taskNodes(document), "");
   phase.tasks = boxes.map((box) => box.task);
   phase.mark = status === undefined ? undefined : markOf(status.value);
   for (const section of sections) readSection(document, section, phase, diagnostics, options);
@@ -50,6 +48,16 @@ export function readPhaseFile(document: Document, options: PlanOptions): PhaseFi
     dependsOn: findField(fields, DEPENDS),
     diagnostics,
   };
+}
+
+/** All that stands under headings named Tasks; where they nest, once. */
+function taskNodes(document: Document): RootContent[] {
+  let until = 0;
+  return document.sections.filter(isTasks).flatMap((section) => {
+    if (section.from <= until) return [];
+    until = section.end;
+    return contentOf(document, section);
+  });
 }
 
 function readSection(

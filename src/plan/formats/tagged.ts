@@ -12,13 +12,15 @@ import type { StatusSite } from "../sites.js";
 import { markOf } from "../statuses.js";
 import { filesIn, itemTexts } from "./phase-file.js";
 
-const OPEN = /^<task\b([^>]*)>/i;
+const OPEN = /^<task\b((?:\s+[\w-]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=<>`]+))?)*)\s*\/?>/i;
 const ATTRIBUTE = /([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 const HUMAN = /human|manual|checkpoint/i;
 
 interface Tagged {
   tag: Html;
   attributes: Map<string, { value: string; start: number; end: number }>;
+  /** Where one more attribute would be added. */
+  at: number;
   /** What stands between the tags. */
   content: RootContent[];
   end: number;
@@ -63,7 +65,9 @@ function taggedIn({ root }: Document): Tagged[] {
   for (const node of root.children) {
     const open = node.type === "html" ? OPEN.exec(node.value) : null;
     if (node.type === "html" && open !== null) {
-      current = { tag: node, attributes: attributesOf(node, open[1] ?? ""), content: [], end: endOf(node) };
+      const given = open[1] ?? "";
+      const at = startOf(node) + "<task".length + given.length;
+      current = { tag: node, attributes: attributesOf(node, given), at, content: [], end: endOf(node) };
       found.push(current);
     } else if (current !== undefined) {
       current.content.push(node);
@@ -140,9 +144,8 @@ function partsOf(content: readonly RootContent[]): Map<string, RootContent[]> {
   return parts;
 }
 
-function statusSite({ tag, attributes }: Tagged): StatusSite {
+function statusSite({ attributes, at }: Tagged): StatusSite {
   const existing = attributes.get("status");
-  const at = startOf(tag) + tag.value.indexOf(">") - (tag.value[tag.value.indexOf(">") - 1] === "/" ? 1 : 0);
   return {
     type: "attribute",
     at,
