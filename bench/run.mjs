@@ -2,7 +2,9 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-for (const name of process.argv.slice(2).length > 0 ? process.argv.slice(2) : ["startup", "events", "handover"]) {
+for (const name of process.argv.slice(2).length > 0
+  ? process.argv.slice(2)
+  : ["startup", "events", "plan", "handover"]) {
   const { status } = spawnSync(process.execPath, [fileURLToPath(new URL(`./${name}.mjs`, import.meta.url))], {
     stdio: "inherit",
   });

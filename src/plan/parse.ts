@@ -48,7 +48,11 @@ export const withoutBom = (source: string): string => (source.startsWith("\uFEFF
 export function parsePlan(file: string, read: ReadPlanFile, options: PlanOptions = {}): ParsedPlan {
   const given = read(file);
   if (given === undefined)
-    return failed(file, "There is no such file.", "Check the path; it counts from where you are.");
+    return failed(
+      file,
+      "There is no such file.",
+      "Check the path; it counts from where you are. `segno init` writes a plan to start from.",
+    );
   if (typeof given !== "string")
     return failed(file, given.problem, "A plan is a Markdown file of ordinary size, in UTF-8.");
   const source = withoutBom(given);

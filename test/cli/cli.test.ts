@@ -9,11 +9,23 @@ import { git, scratchFolder, scratchRepo, writeFiles } from "../support/scratch.
 const SEGNO = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 
 /** The built command, as a user calls it. */
-function segno(cwd: string, ...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+const segno = (cwd: string, ...args: string[]) => segnoWith({}, [], cwd, ...args);
+
+function segnoWith(
+  env: Record<string, string>,
+  node: string[],
+  cwd: string,
+  ...args: string[]
+): Promise<{ code: number; stdout: string; stderr: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [SEGNO, ...args], { cwd, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
-      resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr });
-    });
+    execFile(
+      process.execPath,
+      [...node, SEGNO, ...args],
+      { cwd, env: { ...process.env, ...env }, maxBuffer: 64 * 1024 * 1024 },
+      (error, stdout, stderr) => {
+        resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr });
+      },
+    );
   });
 }
 
@@ -169,6 +181,27 @@ describe.concurrent("bad input: exit 2, what happened, why it matters, what to d
     expect(stderr).toMatch(says);
     expect(code).toBe(2);
     expect(existsSync(join(folder, ".segno", "runs"))).toBe(false);
+  });
+
+  test("no agent, no login, Windows: said before anything is begun", async () => {
+    const repo = scratchRepo(plan);
+    const flags = ["run", "PLAN.md", "--permission-mode", "dontAsk"];
+    const missing = await segnoWith({ SEGNO_CLAUDE: "/no/such/claude" }, [], repo, ...flags);
+    expect([missing.code, missing.stderr]).toEqual([
+      2,
+      expect.stringMatching(/The agent cannot be started[\s\S]*Install it/),
+    ]);
+    const login = await segnoWith(
+      { HOME: scratchFolder(), DISABLE_AUTOUPDATER: "1", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1" },
+      [],
+      repo,
+      ...flags,
+    );
+    expect([login.code, login.stderr]).toEqual([2, expect.stringMatching(/not logged in[\s\S]*segno rehearse/)]);
+    const windows = "data:text/javascript,Object.defineProperty(process,'platform',{value:'win32'})";
+    const refused = await segnoWith({}, ["--import", windows], repo, ...flags);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/natively on Windows[\s\S]*WSL/)]);
+    expect(existsSync(join(repo, ".segno"))).toBe(false);
   });
 
   test("with --json the failure is one JSON object", async () => {

@@ -42,27 +42,30 @@ describe.concurrent("kill and signals", () => {
     expect(left).toEqual([]);
   });
 
-  test("SIGTERM once: the running tool finishes, a checkpoint is saved, exit 3, and the command that goes on is printed and works", async () => {
-    const place = await site({
-      repo: scratchRepo(planFiles([{ id: "1", tasks: 3 }])),
-      behave: firstly("sleep 2; echo finished > tool.txt"),
-    });
-    const running = place.segno(["run", "PLAN.md"]);
-    for (let tries = 0; tries < 800 && place.exchanges.length === 0; tries++) await sleep(50);
-    await sleep(300);
-    running.kill("SIGTERM");
-    const ended = await running.ended;
-    expect(ended.code).toBe(3);
-    expect(readFileSync(join(place.repo, "tool.txt"), "utf8")).toBe("finished\n");
-    expect(ended.stdout).toContain("checkpoint from the agent and the ledger");
-    const run = runIn(place.repo);
-    expect(ended.stdout).toContain(`go on with  segno resume ${run}`);
-    expect(await alive(run)).toEqual([]);
-    expect(git(place.repo, "status", "--porcelain")).toBe("");
-    const resumed = await place.segno(["resume", run]).ended;
-    expect(resumed.code, resumed.stderr).toBe(0);
-    expect(place.done).toEqual(["1/1.1", "1/1.2", "1/1.3"]);
-  });
+  test.each(["SIGTERM", "SIGHUP"] as const)(
+    "%s once: the running tool finishes, a checkpoint is saved, exit 3, and the command that goes on is printed and works",
+    async (signal) => {
+      const place = await site({
+        repo: scratchRepo(planFiles([{ id: "1", tasks: 3 }])),
+        behave: firstly("sleep 2; echo finished > tool.txt"),
+      });
+      const running = place.segno(["run", "PLAN.md"]);
+      for (let tries = 0; tries < 800 && place.exchanges.length === 0; tries++) await sleep(50);
+      await sleep(300);
+      running.kill(signal);
+      const ended = await running.ended;
+      expect(ended.code).toBe(3);
+      expect(readFileSync(join(place.repo, "tool.txt"), "utf8")).toBe("finished\n");
+      expect(ended.stdout).toContain("checkpoint from the agent and the ledger");
+      const run = runIn(place.repo);
+      expect(ended.stdout).toContain(`go on with  segno resume ${run}`);
+      expect(await alive(run)).toEqual([]);
+      expect(git(place.repo, "status", "--porcelain")).toBe("");
+      const resumed = await place.segno(["resume", run]).ended;
+      expect(resumed.code, resumed.stderr).toBe(0);
+      expect(place.done).toEqual(["1/1.1", "1/1.2", "1/1.3"]);
+    },
+  );
 
   test("SIGINT twice: ended now, exit 130, no process left", async () => {
     const place = await site({ repo: scratchRepo(planFiles([{ id: "1" }])), behave: firstly("sleep 300") });
