@@ -5,9 +5,11 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     pool: "forks",
     // Claude Code waits for its (stand-in) model most of the time: more files at once than cores.
-    maxWorkers: 4,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    maxWorkers: 3,
+    maxConcurrency: 4,
+    // Generous: many agents share two cores, and no test asserts a time.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     setupFiles: ["test/support/clean.ts"],
   },
 });

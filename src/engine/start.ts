@@ -10,7 +10,7 @@ import { markPlanFile } from "../plan/write-back.js";
 import { createJournal } from "../store/file.js";
 import { redactor } from "../store/redact.js";
 import { claimRun } from "./claim.js";
-import { bad, good, type Result } from "./failure.js";
+import { bad, type Failure, good, type Result } from "./failure.js";
 import { LiveRun } from "./live-run.js";
 import { isInside, type PlanFiles, planFiles } from "./plan-files.js";
 import { newRunId, prepareSegnoFolder, runFolder } from "./runs.js";
@@ -61,8 +61,8 @@ export async function startRun(
 ): Promise<Result<World>> {
   const { git, branch, head, untracked } = repository;
   const { plan } = parsed;
-  const changed = await changedByUser(repository, files, plan);
-  if (changed.length > 0 && !options.allowDirty) return bad({ type: "dirty", files: changed });
+  const dirty = options.allowDirty ? undefined : await dirtyTree({ repository, files, parsed });
+  if (dirty !== undefined) return bad(dirty);
   const id = newRunId(new Date());
   prepareSegnoFolder(git.top);
   const claimed = claimRun(git.top, id);
@@ -96,6 +96,12 @@ export async function startRun(
     run.append({ type: "warned", message: `${file}:${line}: ${message}` });
   if (untracked.length > 0) run.append({ type: "warned", message: untrackedText(untracked) });
   return good(worldOf(run, git, hands, files, claimed.value));
+}
+
+/** A tree with changes of the user's is refused at the start: they could not always be told from the phase's. */
+export async function dirtyTree({ repository, files, parsed }: Prepared): Promise<Failure | undefined> {
+  const changed = await changedByUser(repository, files, parsed.plan);
+  return changed.length > 0 ? { type: "dirty", files: changed } : undefined;
 }
 
 /** Tracked files that differ from HEAD, less plan files in which only marks do: those are the run's own. */

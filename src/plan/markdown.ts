@@ -4,8 +4,15 @@ import { fromMarkdown } from "mdast-util-from-markdown";
 import { gfmFromMarkdown } from "mdast-util-gfm";
 import { gfm } from "micromark-extension-gfm";
 
+/** The Markdown library gave up on a document: seen with damaged ones only. */
+export class UnreadableMarkdown extends Error {}
+
 export function parseMarkdown(source: string): Root {
-  return fromMarkdown(source, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
+  try {
+    return fromMarkdown(source, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
+  } catch (error) {
+    throw new UnreadableMarkdown(error instanceof Error ? error.message : String(error));
+  }
 }
 
 export function textOf(node: Nodes): string {

@@ -14,6 +14,7 @@ import { isPhaseFile, readAlone } from "./formats/phase-file.js";
 import { hasTags, readTagged } from "./formats/tagged.js";
 import { testGate } from "./gates.js";
 import { judgePlan } from "./judge.js";
+import { UnreadableMarkdown } from "./markdown.js";
 import type { FormatName, ParsedPlan, Phase, PlanOptions, ReadPlanFile } from "./model.js";
 
 export const SMALLEST_PLAN = `# My plan
@@ -46,6 +47,19 @@ const READ: Record<FormatName, (document: Document, read: ReadPlanFile, options:
 export const withoutBom = (source: string): string => (source.startsWith("\uFEFF") ? source.slice(1) : source);
 
 export function parsePlan(file: string, read: ReadPlanFile, options: PlanOptions = {}): ParsedPlan {
+  try {
+    return parseReadable(file, read, options);
+  } catch (error) {
+    if (!(error instanceof UnreadableMarkdown)) throw error;
+    return failed(
+      file,
+      `It cannot be read as Markdown: ${error.message}`,
+      "Look for a damaged list or an unfinished comment, and save it anew.",
+    );
+  }
+}
+
+function parseReadable(file: string, read: ReadPlanFile, options: PlanOptions): ParsedPlan {
   const given = read(file);
   if (given === undefined)
     return failed(

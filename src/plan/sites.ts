@@ -1,4 +1,6 @@
 /** Where marks stand in a plan file, and what it takes to change them and nothing else. */
+import type { Heading } from "mdast";
+import { endOf, startOf } from "./markdown.js";
 import type { PlanMark } from "./model.js";
 import { STATUS_WORDS } from "./statuses.js";
 
@@ -46,7 +48,8 @@ const ATTRIBUTES: Record<PlanMark, string> = { done: 'status="done"', failed: 's
 export function statusEdit(site: StatusSite, mark: PlanMark): Edit {
   switch (site.type) {
     case "value":
-      return { start: site.start, end: site.end, text: STATUS_WORDS[mark] };
+      // Without a space in front of it a first value would undo the label's own emphasis.
+      return { start: site.start, end: site.end, text: (site.start === site.end ? " " : "") + STATUS_WORDS[mark] };
     case "tag":
       return site.existing === undefined
         ? { start: site.at, end: site.at, text: ` ${TAGS[mark]}` }
@@ -62,17 +65,18 @@ export function statusEdit(site: StatusSite, mark: PlanMark): Edit {
 
 const TAG = /\[(COMPLETED?|DONE|FAILED)\]/i;
 
-/** The tag of a heading, found in its own line. */
+/** The tag of a heading, found and added within its text: a heading may end with marks of its own, or be underlined. */
 export function tagSite(
   source: string,
-  start: number,
-  end: number,
+  heading: Heading,
   saidByBoxes = false,
 ): { site: TagSite; mark: PlanMark | undefined } {
-  const line = source.slice(start, end);
-  const found = TAG.exec(line);
-  // A closed heading ends with its own marks: `### Title ###`.
-  const at = start + line.replace(/[ \t]+#+[ \t]*$/, "").trimEnd().length;
+  const [first, last] = [heading.children[0], heading.children.at(-1)];
+  if (first === undefined || last === undefined) {
+    return { site: { type: "tag", at: endOf(heading), existing: undefined, saidByBoxes }, mark: undefined };
+  }
+  const [start, at] = [startOf(first), endOf(last)];
+  const found = TAG.exec(source.slice(start, at));
   if (found === null) return { site: { type: "tag", at, existing: undefined, saidByBoxes }, mark: undefined };
   const from = start + found.index;
   const mark = /failed/i.test(found[1] as string) ? "failed" : "done";

@@ -8,6 +8,7 @@ import { readChecklist, readPhases, readTasks } from "./formats/headed.js";
 import { readRows, resolveLink } from "./formats/master.js";
 import { readAlone, readPhaseFile } from "./formats/phase-file.js";
 import { readTagged } from "./formats/tagged.js";
+import { UnreadableMarkdown } from "./markdown.js";
 import type { FormatName, Plan, PlanMark } from "./model.js";
 import { withoutBom } from "./parse.js";
 import { type Edit, type Sites, statusEdit } from "./sites.js";
@@ -20,6 +21,16 @@ export interface PhaseMarks {
 
 /** The new text of one plan file; the same string where nothing is to be marked. */
 export function markPlanFile(plan: Plan, file: string, given: string, marks: PhaseMarks): string {
+  try {
+    return markReadable(plan, file, given, marks);
+  } catch (error) {
+    // Damaged since it was read: it stays as it is, and the next phase's reading says so.
+    if (error instanceof UnreadableMarkdown) return given;
+    throw error;
+  }
+}
+
+function markReadable(plan: Plan, file: string, given: string, marks: PhaseMarks): string {
   const source = withoutBom(given);
   const bom = given.slice(0, given.length - source.length);
   const document = readDocument(file, source);

@@ -143,7 +143,11 @@ function apply(state: Folding, event: Fact): void {
       if (stateOfPhase(state, event.phase).step === "failed")
         return committed(state, event.phase, event.kind, undefined);
       const commitFailure = { category: event.category, message: event.why, recommendation: "ask" as const };
-      return attempt(state, event.phase, (phase) => ({ ...phase, commitFailure }));
+      return attempt(state, event.phase, (phase) => ({
+        ...phase,
+        commitFailure,
+        commitsFinished: phase.commitsFinished + 1,
+      }));
     }
     case "stop-requested":
       state.stopping = true;

@@ -36,7 +36,7 @@ export interface Attempt {
   tasksAtSessionStart: number;
   remediations: number;
   commits: string[];
-  /** Commits that were made or found needless: the number of the next one follows from it. */
+  /** Commits that were made, found needless or failed: the number of the next one follows from it. */
   commitsFinished: number;
   commitFailure: PhaseFailure | undefined;
   /** The user asked to skip the phase while it was under way. */

@@ -127,7 +127,7 @@ describe.concurrent("bad input: exit 2, what happened, why it matters, what to d
       "a flag out of range",
       () => scratchRepo(plan),
       ["run", "PLAN.md", "--context-threshold", "101"],
-      /flags: `context_threshold`.*<=100/,
+      /on the command line: `context_threshold`.*<=100/,
     ],
     ["bad YAML", () => scratchRepo({ ...plan, ".segno/config.yaml": "a: [1\n" }), ["run", "PLAN.md"], /not valid YAML/],
     ["an unknown flag", () => scratchRepo(plan), ["run", "PLAN.md", "--fast"], /unknown option '--fast'/],

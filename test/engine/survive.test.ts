@@ -194,7 +194,12 @@ describe.concurrent("commits as configured", () => {
     const ended = await place.segno(["run", "PLAN.md"]).ended;
     expect(ended.code).toBe(1);
     expect(git(repo, "log", "-1", "--format=%s")).toBe("work: Setup [1] ⚠️ partial");
-    expect(git(repo, "show", "--name-only", "--format=", "HEAD")).toBe("out/1-1.txt");
+    expect(git(repo, "show", "--name-only", "--format=", "HEAD").split("\n").sort()).toEqual([
+      "PLAN.md",
+      "out/1-1.txt",
+      "plan/phase-1.md",
+    ]);
+    expect(git(repo, "show", "HEAD:plan/phase-1.md")).toContain("**Status:** Failed");
     expect(existsSync(join(repo, "out/1-1.txt"))).toBe(true);
   });
 });

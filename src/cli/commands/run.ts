@@ -1,7 +1,7 @@
 import { bad, type Failure, good, type Result } from "../../engine/failure.js";
 import { findInterrupted, type Interrupted } from "../../engine/interrupted.js";
 import { samePlan } from "../../engine/plan-reading.js";
-import { type Prepared, planOptions, preparePlan, startRun } from "../../engine/start.js";
+import { dirtyTree, type Prepared, planOptions, preparePlan, startRun } from "../../engine/start.js";
 import { selectPhases } from "../../plan/select.js";
 import { askChoice, isTerminal } from "../ask.js";
 import { conduct } from "../conduct.js";
@@ -51,6 +51,8 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
   const interrupted = await runToGoOnWith(prepared.value, settings.value, flags);
   if (!interrupted.ok) return fail(interrupted.failure);
   if (interrupted.value !== undefined) return goOn(interrupted.value, settings.value, json);
+  const dirty = flags.allowDirty === true ? undefined : await dirtyTree(prepared.value);
+  if (dirty !== undefined) return fail(dirty);
   const mode = await permissionMode(settings.value.config, settings.value.file, json);
   if (!mode.ok) return fail(mode.failure);
   const { hands, report } = realHands(mode.value, json);

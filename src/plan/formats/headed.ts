@@ -127,7 +127,7 @@ function statusOf(
       mark: markOf(field.value),
     };
   }
-  return tagSite(source, startOf(section.heading), endOf(section.heading));
+  return tagSite(source, section.heading);
 }
 
 /** Phases of a wave wait for all of the wave before. */
@@ -167,7 +167,7 @@ export function readChecklist(document: Document, options: PlanOptions): Reading
     const content = ownContentOf(document, section);
     const id = String(index + 1);
     const boxes = readCheckboxes(document, content, id);
-    const { site, mark } = tagSite(source, startOf(section.heading), endOf(section.heading), true);
+    const { site, mark } = tagSite(source, section.heading, true);
     const last = content.at(-1);
     const text = source.slice(startOf(section.heading), last === undefined ? endOf(section.heading) : endOf(last));
     const title = section.title.replace(/\s*\[(COMPLETED?|DONE|FAILED)\]\s*$/i, "").trim() || `Part ${id}`;
