@@ -19,17 +19,24 @@ interface Process {
   marked: boolean;
 }
 
-/** Ends every process whose marker is accepted, and its descendants; resolves to how many there were. */
+const POLITE_MS = 100;
+const LIMIT_MS = 20_000;
+
+/**
+ * Ends every process whose marker is accepted, and its descendants; resolves to how many there were. It stays until
+ * they are gone: a large process on a busy machine takes a while to die.
+ */
 export async function sweep(accepts: (marker: string) => boolean): Promise<number> {
   const ended = new Set<string>();
-  for (let round = 0; round < 50; round++) {
+  const began = performance.now();
+  for (let spent = 0; spent < LIMIT_MS; spent = performance.now() - began) {
     const left = await findProcesses(accepts);
-    if (left.length === 0) return ended.size;
+    if (left.length === 0) break;
     for (const { pid, started } of left) {
       ended.add(`${pid}@${started}`);
-      kill(pid, round < 3 ? "SIGTERM" : "SIGKILL");
+      kill(pid, spent < POLITE_MS ? "SIGTERM" : "SIGKILL");
     }
-    await sleep(round < 3 ? 30 : 60);
+    await sleep(30);
   }
   return ended.size;
 }

@@ -4,6 +4,7 @@ import { watchClock } from "./clock.js";
 import { openDoor } from "./door.js";
 import { drive } from "./drive.js";
 import { postWarden } from "./warden.js";
+import { coolDown } from "./warm.js";
 import type { World } from "./world.js";
 
 export async function conductRun(world: World): Promise<RunStatus> {
@@ -17,6 +18,7 @@ export async function conductRun(world: World): Promise<RunStatus> {
   } finally {
     clock.stop();
     await door.close();
+    await coolDown(world);
     for (const session of world.sessions.values()) await session.close();
     warden.dismiss();
     world.run.close();

@@ -11,7 +11,7 @@ import { decideBoundary, handoversOn, thresholdTokens } from "../context/policy.
 import type { Claims } from "../handover/checkpoint.js";
 import { isAttempt, phaseOf } from "../run/state.js";
 import { type SegnoTools, segnoTools, type ToolHandlers } from "../tools/tools.js";
-import { markerOf, type OpenSession, type World } from "./world.js";
+import { markerOf, type WarmSession, type World } from "./world.js";
 
 const MOST_REFUSED_BATCHES = 3;
 
@@ -21,7 +21,7 @@ interface Place {
   session: string;
 }
 
-export class LiveSession implements OpenSession {
+export class LiveSession implements WarmSession {
   readonly #world: World;
   readonly #place: Place;
   readonly tools: SegnoTools;
@@ -43,6 +43,7 @@ export class LiveSession implements OpenSession {
 
   /** `resume`: the agent's own conversation to go on with. */
   async open(resume: string | undefined): Promise<AgentSession> {
+    if (this.#agent !== undefined) return this.#agent;
     this.#resumed = resume !== undefined;
     const { run, agent, agentEnv, door, isolated, permissionMode } = this.#world;
     const { phase, session } = this.#place;
@@ -72,6 +73,10 @@ export class LiveSession implements OpenSession {
     const swept = await this.agent.close();
     if (this.#pid !== undefined) this.#world.warden?.unwatch(this.#pid);
     return swept;
+  }
+
+  get phase(): string {
+    return this.#place.phase;
   }
 
   get agent(): AgentSession {

@@ -19,6 +19,10 @@ export interface OpenSession {
   close(): Promise<number>;
 }
 
+export interface WarmSession extends OpenSession {
+  phase: string;
+}
+
 export interface World {
   run: LiveRun;
   git: Git;
@@ -33,6 +37,8 @@ export interface World {
   readPlanFile: ReadPlanFile;
   writePlanFile: (path: string, content: string) => void;
   sessions: Map<string, OpenSession>;
+  /** Sessions whose agent was started ahead of time and waits for its first prompt, by session. */
+  warm: Map<string, WarmSession>;
   lock: Lock;
   /** There while the run is conducted. */
   warden: Warden | undefined;
@@ -63,6 +69,7 @@ export function worldOf(run: LiveRun, git: Git, hands: Hands, files: PlanFiles, 
     readPlanFile,
     writePlanFile,
     sessions: new Map(),
+    warm: new Map(),
     lock,
     warden: undefined,
     door: undefined,

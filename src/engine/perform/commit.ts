@@ -6,6 +6,7 @@ import type { CommitKind } from "../../run/command.js";
 import { type Attempt, isAttempt, phaseOf, type RunState, stateOfPhase } from "../../run/state.js";
 import type { Performer } from "../performer.js";
 import { contentHash } from "../plan-reading.js";
+import { coolDown } from "../warm.js";
 import type { World } from "../world.js";
 
 const MARKS: Record<"phase" | "failed", PlanMark> = { phase: "done", failed: "failed" };
@@ -15,6 +16,7 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
   const { run, git } = world;
   const { plan, config } = run.state;
   const state = attemptOf(run.state, phase);
+  if (kind !== "handover") await coolDown(world, phase);
   await reportPlanEdits(world, phase, state);
   const marked = kind === "handover" ? new Map<string, string>() : await markPlan(world, phase, state, MARKS[kind]);
   if (kind === "failed" && !config.commit_on_failure) {

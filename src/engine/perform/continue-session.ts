@@ -1,6 +1,7 @@
 import { checkpointPrompt, goOnPrompt, nudgePrompt } from "../../handover/prompts.js";
 import { saveCheckpoint } from "../checkpoint.js";
 import type { Performer } from "../performer.js";
+import { warmUp } from "../warm.js";
 
 const PROMPTS = { checkpoint: checkpointPrompt, nudge: nudgePrompt, "go-on": goOnPrompt };
 
@@ -11,6 +12,7 @@ export const continueSession: Performer<"continue-session"> = async (world, { id
   if (live === undefined) throw new Error(`session ${session} is not live`);
   run.append({ type: "turn-started", session, phase, attempt, turn });
   const asksCheckpoint = turn === "checkpoint";
+  if (asksCheckpoint) await warmUp(world, phase);
   const end = await live.agent.send(PROMPTS[turn](), { onlySegnoTools: asksCheckpoint });
   if (asksCheckpoint) await saveCheckpoint(world, live, { session, phase, attempt });
   run.append({ type: "turn-ended", command: id, session, phase, attempt, end });

@@ -17,6 +17,7 @@ import { isAttempt, phaseOf, stateOfPhase } from "../../run/state.js";
 import { saveCheckpoint } from "../checkpoint.js";
 import { LiveSession } from "../live-session.js";
 import type { Performer } from "../performer.js";
+import { takeWarm } from "../warm.js";
 import type { World } from "../world.js";
 
 /** Opens a session with its prompt, and stays until its first turn is over. */
@@ -27,7 +28,7 @@ export const startSession: Performer<"start-session"> = async (world, command) =
   const asksCheckpoint = resume !== undefined && command.opening === "checkpoint";
   const prompt = asksCheckpoint ? checkpointPrompt() : await promptFor(world, command, resume !== undefined);
   const place = { session, phase, attempt };
-  const live = new LiveSession(world, place);
+  const live = resume === undefined ? takeWarm(world, place) : new LiveSession(world, place);
   world.sessions.set(session, live);
   const blob = run.putBlob(prompt);
   run.append(
