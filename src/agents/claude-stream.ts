@@ -1,8 +1,11 @@
 /** Claude Code's message stream → observations. Knows which tool calls it has seen whole, and whether all is quiet. */
 import type { SDKMessage } from "@anthropic-ai/claude-agent-sdk";
+import type { MeterInput } from "../context/meter.js";
+import { kindOfTool } from "../context/ratios.js";
 import type { Usage } from "../run/event.js";
 import type { Observation } from "./agent.js";
 import { briefOf } from "./brief.js";
+import { sizeOf } from "./content-size.js";
 
 interface Call {
   model: string;
@@ -38,7 +41,7 @@ export class ClaudeStream {
 
   /** A prompt that was sent: the stream does not repeat it, but the next call carries it. */
   prompted(text: string): void {
-    this.#append(`prompt-${++this.#prompts}`, "user", text.length);
+    this.#append({ key: `prompt-${++this.#prompts}`, kind: "user", chars: text.length, isResult: false });
   }
 
   /** Resolves when these tool calls, their results and their call's final usage were seen, or the time is up. */
@@ -114,20 +117,19 @@ export class ClaudeStream {
     }
     const call =
       subagent || this.#current === undefined ? { model, usage: usageOf(usage), final: true } : this.#current.call;
-    let chars = 0;
-    let toolCalls = 0;
+    const said = { text: 0, thinking: 0, toolInput: 0, toolCalls: 0 };
     for (const block of content) {
       if (block.type === "text") {
-        chars += block.text.length;
+        said.text += block.text.length;
         if (!subagent) this.#observe({ type: "said", text: block.text });
-      } else if (block.type === "thinking") chars += block.thinking.length;
+      } else if (block.type === "thinking") said.thinking += block.thinking.length;
       else if (block.type === "tool_use") {
-        chars += JSON.stringify(block.input).length;
-        toolCalls++;
+        said.toolInput += JSON.stringify(block.input).length;
+        said.toolCalls++;
         this.#callOfTool.set(block.id, { call, name: block.name, brief: briefOf(block.name, block.input), subagent });
       }
     }
-    if (!subagent) this.#observe({ type: "meter", input: { type: "call-content", id, chars, toolCalls } });
+    if (!subagent) this.#observe({ type: "meter", input: { type: "call-content", id, ...said } });
     else if (!this.#subagentCalls.has(id)) {
       this.#subagentCalls.add(id);
       this.#observe({ type: "call", id, model, usage: call.usage, subagent: true });
@@ -150,13 +152,12 @@ export class ClaudeStream {
       });
       this.#results.add(id);
       if (subagent) continue;
-      const text = typeof block.content === "string" ? block.content : JSON.stringify(block.content ?? "");
-      this.#append(id, "tool-result", text.length);
+      this.#append({ key: id, kind: kindOfTool(tool?.name ?? ""), ...sizeOf(block.content), isResult: true });
     }
   }
 
-  #append(key: string, kind: "tool-result" | "user", chars: number): void {
-    this.#observe({ type: "meter", input: { type: "appended", key, kind, chars } });
+  #append(appended: Omit<Extract<MeterInput, { type: "appended" }>, "type">): void {
+    this.#observe({ type: "meter", input: { type: "appended", ...appended } });
   }
 }
 

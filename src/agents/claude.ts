@@ -188,8 +188,8 @@ class ClaudeSession implements AgentSession {
     } catch (error) {
       end = { type: "crashed", message: this.#lastWords(error) };
     }
-    // A full window throws after its result: the result says more than the exception.
-    this.#gone = this.#result ?? end;
+    // A full window throws after its result: the result says more than the exception. Between turns there is none.
+    this.#gone = this.#turn === undefined ? end : (this.#result ?? end);
     this.#settle();
   }
 

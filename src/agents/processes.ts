@@ -2,7 +2,7 @@
  * The processes of a session: all that carry its marker in their environment, and all their descendants. A shell
  * command of an agent has a process group of its own, so a group is not enough.
  */
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { platform } from "node:os";
@@ -46,11 +46,14 @@ export async function sweep(accepts: (marker: string) => boolean): Promise<numbe
  * on for only some milliseconds can make one more model call; the warden follows for everything else.
  */
 export function diesWithParent(command: string): [string, string[]] {
-  setpriv ??=
-    platform() === "linux" ? (["/usr/bin/setpriv", "/bin/setpriv"].find((path) => existsSync(path)) ?? "") : "";
+  setpriv ??= platform() === "linux" ? (["/usr/bin/setpriv", "/bin/setpriv"].find(knowsDeathSignal) ?? "") : "";
   return setpriv === "" ? [command, []] : [setpriv, ["--pdeathsig", "KILL", "--", command]];
 }
 let setpriv: string | undefined;
+
+/** BusyBox and old systems have a `setpriv` without it. */
+const knowsDeathSignal = (path: string): boolean =>
+  existsSync(path) && spawnSync(path, ["--pdeathsig", "KILL", "--", "true"], { stdio: "ignore" }).status === 0;
 
 function kill(pid: number, signal: NodeJS.Signals): void {
   try {
@@ -104,6 +107,8 @@ async function linuxProcess(pid: number, accepts: (marker: string) => boolean): 
 async function otherProcesses(accepts: (marker: string) => boolean): Promise<Process[]> {
   const { stdout } = await promisify(execFile)("ps", ["-Eww", "-axo", "pid=,ppid=,lstart=,command="], {
     maxBuffer: 64 * 1024 * 1024,
+    // The start time is compared and parsed: it must not depend on the user's language or time zone.
+    env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
   });
   return stdout.split("\n").flatMap((line) => {
     const match = /^\s*(\d+)\s+(\d+)\s+(\w+\s+\w+\s+\d+\s+[\d:]+\s+\d+)\s+(.*)$/.exec(line);

@@ -112,6 +112,20 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
     .addHelpText("after", "\nExamples:\n  segno init\n  segno init --plan my-feature --phases 5")
     .action(async (flags) => end(await (await import("./commands/init.js")).initCommand(flags)));
 
+  program
+    .command("meter")
+    .argument("<paths...>", "transcripts of Claude Code (*.jsonl), captured stream-json, or folders that hold them")
+    .description(
+      "How full the window was, call by call; with --evaluate, how well that was foreseen, beside other ways to count.",
+    )
+    .option("--evaluate", "the reading before each call against the truth")
+    .option("--json", "print one JSON object")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  segno meter ~/.claude/projects\n  segno meter session.jsonl --evaluate --json",
+    )
+    .action(async (paths, flags) => end(await (await import("./commands/meter.js")).meterCommand(paths, flags)));
+
   runFlags(program.command("config"))
     .description("Show the effective configuration and where each value comes from.")
     .addHelpText("after", "\nExamples:\n  segno config\n  segno config --json")

@@ -76,9 +76,15 @@ export function wordsOf(failure: Failure): Words {
       };
     case "held":
       return {
-        what: `${failure.what === "run" ? `The run ${failure.run} is` : `Another run (${failure.run}) is`} in progress in this checkout: process ${failure.pid}, since ${failure.since}.`,
+        what: `${failure.what === "run" ? `The run ${failure.run} is` : `Another run (${failure.run}) is`} in progress in this checkout: process ${failure.pid}, since ${failure.since}, on ${failure.host}.`,
         why: "Two runs in one checkout would commit each other's work.",
         next: "Watch it with `segno status`, stop it with `segno stop`, or use another clone or worktree.",
+      };
+    case "other-branch":
+      return {
+        what: `The run works on branch ${failure.expected}, and ${failure.actual} is checked out.`,
+        why: "Its commits would end up on the wrong branch.",
+        next: `git switch ${failure.expected}, then resume; or start anew on this branch with --fresh.`,
       };
     case "old-run":
       return {

@@ -4,8 +4,9 @@
  * Invariants
  * 1. Only main-thread calls move it, each message id once.
  * 2. Only the appended tail (and an output whose count is a placeholder) is ever estimated.
- * 3. The ratio of characters to tokens calibrates itself on every call that follows a tail.
+ * 3. The estimate corrects itself on every call that follows one.
  */
+import { type ContentKind, type Ratios, ratiosFor } from "./ratios.js";
 import { percentOf, type Reading } from "./reading.js";
 
 export type MeterInput =
@@ -13,84 +14,72 @@ export type MeterInput =
   /** A call began: the prompt it was sent with, as the API counted it. */
   | { type: "call-started"; id: string; model: string; prompt: number }
   /** What the call said, for when its output count is only a placeholder. */
-  | { type: "call-content"; id: string; chars: number; toolCalls: number }
+  | { type: "call-content"; id: string; text: number; thinking: number; toolInput: number; toolCalls: number }
   /** The call's final output count. */
   | { type: "call-finished"; id: string; output: number }
-  /** Something that the next call will carry: a tool's result or a user's message. `key` counts it once. */
-  | { type: "appended"; key: string; kind: "tool-result" | "user"; chars: number }
+  /** Something that the next call will carry. `key` counts it once. */
+  | { type: "appended"; key: string; kind: ContentKind; chars: number; isResult: boolean; images?: number }
   | { type: "compacted" };
 
 interface Anchor {
   id: string;
+  model: string;
   prompt: number;
   output: number | undefined;
-  contentChars: number;
-  toolCalls: number;
+  /** What the output is estimated at from its content. */
+  said: number;
 }
 
 export interface Meter {
   window: number;
+  ratios: Ratios;
   anchor: Anchor | undefined;
-  tail: { keys: ReadonlySet<string>; chars: number; results: number };
-  ratio: { chars: number; tokens: number; perResult: number };
+  /** What was appended since the anchor: estimated tokens, before the session's own factor. */
+  tail: { keys: ReadonlySet<string>; tokens: number };
+  /** What tails were estimated at and what they weighed, in this session: their quotient corrects the next. */
+  learned: { estimated: number; weighed: number };
   compacted: boolean;
 }
 
 export const DEFAULT_WINDOW = 200_000;
-/** Measured on public sessions: characters per token, and what a tool result's framing costs. */
-const GENERATIONS = { upTo46: { charsPerToken: 3.07, perResult: 31 }, later: { charsPerToken: 2.2, perResult: 21 } };
-/** How many characters of evidence the measured ratio is worth before a session's own takes over. */
-const PRIOR_CHARS = 4_000;
-const OUTPUT_CHARS_PER_TOKEN = 3.1;
-const OUTPUT_PER_TOOL_CALL = 83;
+/** How many tokens of evidence the fitted ratios are worth before a session's own take over. */
+const PRIOR_TOKENS = 6_000;
+/** A tail smaller than this teaches nothing but noise. */
+const LEAST_TAIL = 60;
+const EMPTY_TAIL: Meter["tail"] = { keys: new Set(), tokens: 0 };
+const NOTHING_LEARNED: Meter["learned"] = { estimated: PRIOR_TOKENS, weighed: PRIOR_TOKENS };
 
 export const newMeter = (window = DEFAULT_WINDOW): Meter => ({
   window,
+  ratios: ratiosFor(""),
   anchor: undefined,
   tail: EMPTY_TAIL,
-  ratio: priorRatio(""),
+  learned: NOTHING_LEARNED,
   compacted: false,
 });
-
-const EMPTY_TAIL: Meter["tail"] = { keys: new Set(), chars: 0, results: 0 };
-
-function priorRatio(model: string): Meter["ratio"] {
-  const version = /-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/.exec(model);
-  const generation = version === null ? 0 : Number(version[1]) + Number(version[2] ?? 0) / 10;
-  const { charsPerToken, perResult } = generation > 4.65 ? GENERATIONS.later : GENERATIONS.upTo46;
-  return { chars: PRIOR_CHARS, tokens: PRIOR_CHARS / charsPerToken, perResult };
-}
 
 export function meter(state: Meter, input: MeterInput): Meter {
   switch (input.type) {
     case "window":
       return { ...state, window: input.window };
-    case "call-started": {
-      if (state.anchor?.id === input.id) return state;
-      const ratio = state.anchor === undefined ? priorRatio(input.model) : calibrate(state, input.prompt);
-      const anchor = { id: input.id, prompt: input.prompt, output: undefined, contentChars: 0, toolCalls: 0 };
-      return { ...state, anchor, ratio, tail: EMPTY_TAIL, compacted: false };
-    }
+    case "call-started":
+      return callStarted(state, input);
     case "call-content": {
-      if (state.anchor?.id !== input.id) return state;
-      const contentChars = state.anchor.contentChars + input.chars;
-      return {
-        ...state,
-        anchor: { ...state.anchor, contentChars, toolCalls: state.anchor.toolCalls + input.toolCalls },
-      };
+      const { anchor, ratios } = state;
+      if (anchor?.id !== input.id) return state;
+      const { text, thinking, toolInput, perToolCall } = ratios.output;
+      const said =
+        input.text / text + input.thinking / thinking + input.toolInput / toolInput + input.toolCalls * perToolCall;
+      return { ...state, anchor: { ...anchor, said: anchor.said + said } };
     }
     case "call-finished":
       return state.anchor?.id === input.id ? { ...state, anchor: { ...state.anchor, output: input.output } } : state;
     case "appended": {
       if (state.tail.keys.has(input.key)) return state;
-      return {
-        ...state,
-        tail: {
-          keys: new Set([...state.tail.keys, input.key]),
-          chars: state.tail.chars + input.chars,
-          results: state.tail.results + (input.kind === "tool-result" ? 1 : 0),
-        },
-      };
+      const { chars, perResult, perImage } = state.ratios;
+      const tokens =
+        input.chars / chars[input.kind] + (input.isResult ? perResult : 0) + (input.images ?? 0) * perImage;
+      return { ...state, tail: { keys: new Set([...state.tail.keys, input.key]), tokens: state.tail.tokens + tokens } };
     }
     case "compacted":
       return { ...state, anchor: undefined, tail: EMPTY_TAIL, compacted: true };
@@ -99,29 +88,34 @@ export function meter(state: Meter, input: MeterInput): Meter {
   }
 }
 
-/** Learns the ratio from the call that just reported: what the tail really weighed. */
-function calibrate(state: Meter, prompt: number): Meter["ratio"] {
-  const { anchor, tail, ratio } = state;
-  if (anchor?.output === undefined || tail.chars < 200) return ratio;
-  const weighed = prompt - anchor.prompt - anchor.output - tail.results * ratio.perResult;
-  // Shrinkage, or a result the stream never showed: nothing to learn from.
-  if (weighed <= 0 || weighed > tail.chars) return ratio;
-  return { ...ratio, chars: ratio.chars + tail.chars, tokens: ratio.tokens + weighed };
+function callStarted(state: Meter, { id, model, prompt }: Extract<MeterInput, { type: "call-started" }>): Meter {
+  if (state.anchor?.id === id) return state;
+  const switched = state.anchor !== undefined && state.anchor.model !== model;
+  const ratios = state.anchor === undefined || switched ? ratiosFor(model) : state.ratios;
+  // Another model may have another tokenizer: what was learned of the old one says nothing about it.
+  const learned = switched && ratios !== state.ratios ? NOTHING_LEARNED : learn(state, prompt);
+  const anchor = { id, model, prompt, output: undefined, said: 0 };
+  return { ...state, anchor, ratios, learned, tail: EMPTY_TAIL, compacted: false };
 }
 
-export function readMeter(state: Meter): Reading {
-  const { anchor, tail, ratio, window } = state;
-  const charsPerToken = ratio.chars / ratio.tokens;
-  const tailTokens = Math.round(tail.chars / charsPerToken) + tail.results * ratio.perResult;
+/** What the tail really weighed, from the call that just reported. */
+function learn({ anchor, tail, learned }: Meter, prompt: number): Meter["learned"] {
+  if (anchor?.output === undefined || tail.tokens < LEAST_TAIL) return learned;
+  const weighed = prompt - anchor.prompt - anchor.output;
+  // Shrinkage, or something the stream never showed: nothing to learn from.
+  if (weighed < tail.tokens / 2.5 || weighed > tail.tokens * 2.5) return learned;
+  return { estimated: learned.estimated + tail.tokens, weighed: learned.weighed + weighed };
+}
+
+export function readMeter({ anchor, tail, learned, window, compacted }: Meter): Reading {
+  const tailTokens = Math.round((tail.tokens * learned.weighed) / learned.estimated);
   if (anchor === undefined) {
-    const source = state.compacted ? "unknown" : "estimated";
+    const source = compacted ? "unknown" : "estimated";
     return { tokens: tailTokens, window, percent: percentOf(tailTokens, window), source, margin: tailTokens };
   }
-  const output =
-    anchor.output ?? Math.round(anchor.contentChars / OUTPUT_CHARS_PER_TOKEN) + anchor.toolCalls * OUTPUT_PER_TOOL_CALL;
+  const output = anchor.output ?? Math.round(anchor.said);
   const tokens = anchor.prompt + output + tailTokens;
   const guessed = (anchor.output === undefined ? output : 0) + tailTokens;
-  const exact = guessed === 0;
-  const margin = exact ? 0 : Math.ceil(guessed * 0.3);
-  return { tokens, window, percent: percentOf(tokens, window), source: exact ? "exact" : "anchored", margin };
+  const margin = Math.ceil(guessed * 0.3);
+  return { tokens, window, percent: percentOf(tokens, window), source: guessed === 0 ? "exact" : "anchored", margin };
 }

@@ -13,7 +13,7 @@ export async function saveCheckpoint(
   const { run, git } = world;
   const state = stateOfPhase(run.state, place.phase);
   if (!isAttempt(state)) return;
-  const files = await changedSince(git, state.baseline);
+  const files = await changedSince(git, state.baseline).catch(() => []);
   const { claims } = live;
   const { tasks } = phaseOf(run.state, place.phase);
   const text = renderCheckpoint({ claims, ledger: run.ledger(place.phase), files, tasks, tasksDone: state.tasksDone });

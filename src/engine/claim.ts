@@ -23,4 +23,5 @@ export function claimRun(top: string, run: string): Result<Lock> {
   });
 }
 
-const held = (what: "run" | "checkout", { pid, since, run }: Holder) => bad({ type: "held", what, pid, since, run });
+const held = (what: "run" | "checkout", { pid, host, since, run }: Holder) =>
+  bad({ type: "held", what, pid, host, since, run });

@@ -1,4 +1,5 @@
 /** Drives a run to its end with everything around it: the warden, the door, the clock, and at the end nothing left behind. */
+import { takeBaseline } from "../git/start.js";
 import type { RunStatus } from "../run/state.js";
 import { watchClock } from "./clock.js";
 import { openDoor } from "./door.js";
@@ -14,7 +15,9 @@ export async function conductRun(world: World): Promise<RunStatus> {
   world.door = door;
   const clock = watchClock(world, { wall: Date.now, monotonic: () => performance.now() });
   try {
-    return await drive(world);
+    const status = await drive(world);
+    if (status !== "completed") await noteTree(world);
+    return status;
   } finally {
     clock.stop();
     await door.close();
@@ -24,4 +27,11 @@ export async function conductRun(world: World): Promise<RunStatus> {
     world.run.close();
     world.lock.release();
   }
+}
+
+/** Remembers the working tree as the run leaves it, so that what the user edits before a resume is known as theirs. */
+async function noteTree({ run, git }: World): Promise<void> {
+  const name = `rest-${run.state.seq}`;
+  const noted = await takeBaseline(git, run.state.run, name).catch(() => undefined);
+  if (noted !== undefined) run.append({ type: "tree-noted", tree: noted.baseline });
 }

@@ -17,7 +17,8 @@ export type Failure =
   | { type: "config"; problems: ConfigProblem[] }
   | { type: "repository"; problem: RepositoryProblem; detail: string }
   | { type: "dirty"; files: string[] }
-  | { type: "held"; what: "run" | "checkout"; pid: number; since: string; run: string }
+  | { type: "held"; what: "run" | "checkout"; pid: number; host: string; since: string; run: string }
+  | { type: "other-branch"; expected: string; actual: string }
   | { type: "old-run"; run: string; plan: string; hours: number; window: number }
   | { type: "nothing-to-resume"; run: string | undefined; why: string }
   | { type: "no-permission-mode" }

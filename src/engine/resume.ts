@@ -4,7 +4,9 @@
  */
 import { sweep } from "../agents/processes.js";
 import type { Config } from "../config/schema.js";
-import { Git } from "../git/git.js";
+import type { Git } from "../git/git.js";
+import { changedSince, openRepository, stagedPaths } from "../git/start.js";
+import { parsePlan } from "../plan/parse.js";
 import type { Command } from "../run/command.js";
 import type { Fact, RunEvent } from "../run/event.js";
 import { evolve } from "../run/evolve.js";
@@ -14,8 +16,9 @@ import { redactor } from "../store/redact.js";
 import { claimRun } from "./claim.js";
 import { bad, good, type Result } from "./failure.js";
 import { LiveRun } from "./live-run.js";
-import { planFiles } from "./plan-files.js";
+import { type PlanFiles, planFiles } from "./plan-files.js";
 import { runFolder } from "./runs.js";
+import { planOptions } from "./start.js";
 import { type Hands, isOfRun, type World, worldOf } from "./world.js";
 
 /** The state a journal leads to; its first event is always there. */
@@ -50,6 +53,12 @@ export async function resumeRun(top: string, id: string, config: Config, hands: 
   if (first.value.state.status === "completed") {
     return bad({ type: "nothing-to-resume", run: id, why: "all its phases are done" });
   }
+  const repository = await openRepository(top);
+  if (!repository.ok) return bad({ type: "repository", problem: repository.problem, detail: repository.detail });
+  const { git, branch } = repository;
+  if (branch !== first.value.state.branch) {
+    return bad({ type: "other-branch", expected: first.value.state.branch, actual: branch });
+  }
   const claimed = claimRun(top, id);
   if (!claimed.ok) return claimed;
   // Read again under the lock: its last holder may have written until it died.
@@ -65,9 +74,45 @@ export async function resumeRun(top: string, id: string, config: Config, hands: 
   const journal = openJournal(folder, { epoch, redact, now: () => new Date() }, read.value);
   const run = new LiveRun(journal, folder, read.value.events);
   run.onEvent(hands.onEvent);
-  run.append({ type: "run-resumed", config, torn: read.value.torn, swept });
+  const since = run.state.noted;
+  const theirs = await changedSinceRest(git, since);
+  run.append({ type: "run-resumed", config, torn: read.value.torn, swept, since, ...theirs });
+  if (since === undefined && read.value.state.status === "running") {
+    run.append({
+      type: "warned",
+      message: "Segno was ended without a stop: what was edited since then cannot be told from the phase's own work.",
+    });
+  }
+  if (theirs.usersPaths.length > 0) {
+    run.append({
+      type: "warned",
+      message: `Edited since the run came to rest, and left out of its commits: ${theirs.usersPaths.slice(0, 10).join(", ")}`,
+    });
+  }
+  for (const fact of honourMarks(run.state, planFiles(top))) run.append(fact);
   for (const fact of reconcile(run.state)) run.append(fact);
-  return good(worldOf(run, new Git(top), hands, planFiles(top), claimed.value));
+  return good(worldOf(run, git, hands, planFiles(top), claimed.value));
+}
+
+/** What the user changed and staged while nobody held the run. Plan files are read on their own. */
+async function changedSinceRest(
+  git: Git,
+  noted: string | undefined,
+): Promise<{ usersPaths: string[]; staged: string[] }> {
+  if (noted === undefined) return { usersPaths: [], staged: [] };
+  const changes = await changedSince(git, noted);
+  return { usersPaths: changes.map((change) => change.path), staged: await stagedPaths(git) };
+}
+
+/** A phase that failed and that the user now marks as done counts as done: their word. */
+function honourMarks({ plan, config, format, phases }: RunState, files: PlanFiles): Fact[] {
+  const parsed = parsePlan(plan.file, files.read, planOptions(config, format));
+  if (!parsed.ok) return [];
+  return parsed.plan.phases.flatMap(({ id, mark }): Fact[] => {
+    const step = phases.get(id)?.step;
+    if (mark !== "done" || (step !== "waiting" && step !== "failed")) return [];
+    return [{ type: "skip-requested", phase: id, by: "marked as done in the plan" }];
+  });
 }
 
 /** Writes into the journal of a run that nobody holds: takes its locks, appends, releases them. */

@@ -90,7 +90,14 @@ export async function startRun(
     head,
     takenAsDone: done,
     leftOut: options.only === undefined ? [] : open.filter((phase) => !options.only?.includes(phase)),
-    tasksInGit: options.force === true ? {} : await tasksInGit(git, plan.file, open),
+    tasksInGit:
+      options.force === true
+        ? {}
+        : await tasksInGit(
+            git,
+            plan.file,
+            plan.phases.filter((phase) => open.includes(phase.id)),
+          ),
   });
   for (const { message, file, line } of parsed.diagnostics)
     run.append({ type: "warned", message: `${file}:${line}: ${message}` });

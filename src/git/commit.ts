@@ -8,8 +8,10 @@
  *    commit, except where the user had staged something: else their next commit would revert the phase.
  * 3. A commit carries the id of its command as a trailer, so that a repeat after a crash is recognised.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Git } from "./git.js";
 import { TRAILERS, trailerFormat } from "./history.js";
+import { unfinishedOperation } from "./start.js";
 import { snapshotTree, type TreeChange, treeChanges, withPrivateIndex } from "./trees.js";
 
 export interface CommitRequest {
@@ -24,6 +26,8 @@ export interface CommitRequest {
   head: string;
   /** Paths the user had staged when the phase began. */
   staged: readonly string[];
+  /** Paths the user changed while the run rested, with a tree that holds them as the run left them. */
+  usersPaths: ReadonlyMap<string, string>;
   /** Files of the plan: only the given contents are committed, if any. */
   plan: { files: readonly string[]; marked: ReadonlyMap<string, string> };
 }
@@ -44,6 +48,8 @@ async function findCommit(git: Git, { head, run, command }: CommitRequest): Prom
   return row?.split("\0")[0];
 }
 
+const INDEX_TRIES = 30;
+
 const changedPaths = (git: Git, sha: string): Promise<string[]> =>
   git.nulSeparated(["diff-tree", "-r", "-z", "--no-renames", "--name-only", `${sha}^`, sha]);
 
@@ -62,7 +68,21 @@ export async function commitChanges(git: Git, request: CommitRequest): Promise<C
       why: `HEAD was moved from ${request.head.slice(0, 9)} to ${head.slice(0, 9)}, which does not contain it. Nothing was committed and nothing was lost: look at it with git log and git reflog.`,
     };
   }
+  const unfinished = await unfinishedOperation(git);
+  if (unfinished !== undefined) {
+    return {
+      type: "failed",
+      why: `A ${unfinished} is in progress in the repository: a commit now would become part of it. Finish or abort it, then resume.`,
+    };
+  }
   const { taken, leftOut } = await selectChanges(git, request);
+  const nested = taken.filter((change) => change.mode === "160000" && change.kind !== "D").map((change) => change.path);
+  if (nested.length > 0) {
+    return {
+      type: "failed",
+      why: `${nested.join(", ")} is a git repository of its own: its files cannot be committed here. Remove its .git folder, or add it as a submodule.`,
+    };
+  }
   return withPrivateIndex(git, async (index) => {
     await git.raw(["read-tree", head], { index });
     const entries = taken.map((change) => entryLine(change));
@@ -91,8 +111,13 @@ async function selectChanges(git: Git, request: CommitRequest): Promise<{ taken:
   const leftOut: string[] = [];
   for (const change of changes) {
     if (change.path.startsWith(".segno/") || plan.has(change.path)) continue;
+    const noted = request.usersPaths.get(change.path);
     if (dirtyBefore.has(change.path)) leftOut.push(change.path);
-    else taken.push(change);
+    else if (noted === undefined) taken.push(change);
+    else {
+      leftOut.push(change.path);
+      taken.push(...(await asNoted(git, request.baseline, noted, change.path)));
+    }
   }
   return { taken, leftOut };
 }
@@ -109,6 +134,12 @@ export async function keepSnapshot(git: Git, request: CommitRequest): Promise<Co
   return { type: "made", sha, files: changes.length, leftOut: [], ref };
 }
 
+/** A file the user changed meanwhile, as the phase had left it: their edit stays in the working tree. */
+async function asNoted(git: Git, baseline: string, noted: string, path: string): Promise<TreeChange[]> {
+  if (noted === "") return [];
+  return (await treeChanges(git, baseline, noted)).filter((change) => change.path === path);
+}
+
 const entryLine = ({ kind, mode, blob, path }: TreeChange): string =>
   kind === "D" ? `0 ${"0".repeat(40)}\t${path}\0` : `${mode} ${blob}\t${path}\0`;
 
@@ -123,5 +154,10 @@ async function repairIndex(git: Git, committed: readonly string[], staged: reado
   const paths = committed.filter((path) => !theirs.has(path));
   if (paths.length === 0) return;
   const input = paths.map((path) => `${path}\0`).join("");
-  await git.raw(["reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"], { input });
+  // An editor may hold the index for a moment; the commit itself is made.
+  for (let tries = 1; ; tries++) {
+    const reset = await git.attempt(["reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"], { input });
+    if (reset.ok || tries >= INDEX_TRIES) return;
+    await sleep(100);
+  }
 }

@@ -44,10 +44,13 @@ export class Git {
       cwd: this.top,
       reject: false,
       stripFinalNewline: false,
+      // A Ctrl-C at the terminal is for Segno, which ends the run cleanly; git finishes what it is doing.
+      detached: true,
       maxBuffer: 512 * 1024 * 1024,
       ...(options.input === undefined ? { stdin: "ignore" } : { input: options.input }),
       env: {
-        GIT_LITERAL_PATHSPECS: "1",
+        // Not for commits: the user's hooks would inherit it, and their own patterns would match nothing.
+        ...(args[0] === "commit" ? {} : { GIT_LITERAL_PATHSPECS: "1" }),
         GIT_TERMINAL_PROMPT: "0",
         GIT_EDITOR: "true",
         GIT_OPTIONAL_LOCKS: "0",

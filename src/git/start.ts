@@ -31,7 +31,7 @@ export async function openRepository(folder: string): Promise<Opened> {
   return { ok: true, git, branch: branch.stdout.trim(), head: head.stdout.trim(), untracked, changed };
 }
 
-async function unfinishedOperation(git: Git): Promise<string | undefined> {
+export async function unfinishedOperation(git: Git): Promise<string | undefined> {
   const paths = (await git.raw(["rev-parse", ...UNFINISHED.flatMap((name) => ["--git-path", name])])).split("\n");
   const found = UNFINISHED.find((_, index) => existsSync(resolve(git.top, paths[index] ?? "")));
   return found
@@ -48,12 +48,15 @@ export interface PhaseBaseline {
   staged: string[];
 }
 
+export const stagedPaths = (git: Git): Promise<string[]> =>
+  git.nulSeparated(["diff", "--cached", "--name-only", "-z", "--no-renames", "HEAD"]);
+
 /** Remembers the tree as it is now under `refs/segno/`, so that no clean-up can take it away. */
 export async function takeBaseline(git: Git, run: string, name: string): Promise<PhaseBaseline> {
   const head = await git.line(["rev-parse", "HEAD"]);
   const baseline = await snapshotTree(git);
-  const staged = await git.nulSeparated(["diff", "--cached", "--name-only", "-z", "--no-renames", "HEAD"]);
-  await git.raw(["update-ref", `refs/segno/${run}/${name}`, baseline]);
+  const staged = await stagedPaths(git);
+  await git.raw(["update-ref", `refs/segno/${run}/${name.replaceAll(/[^\w.-]|\.\.|\.$/g, "_")}`, baseline]);
   return { head, baseline, staged };
 }
 

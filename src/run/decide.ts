@@ -20,7 +20,11 @@ export function decide(state: RunState): Decision[] {
   if (state.status !== "running") return [];
   const busy = new Set([...state.inFlight.values()].map((command) => command.phase));
   const decisions: Decision[] = [];
-  const resting = state.stopping || state.hold !== undefined;
+  // What a failed phase left is settled before another begins in the same checkout.
+  const settling = [...state.phases.values()].some(
+    (phase) => phase.step === "failed" && phase.attempted !== undefined && !phase.leftCommitted,
+  );
+  const resting = state.stopping || state.hold !== undefined || settling;
   let underWay = [...state.phases.values()].filter(isUnderWay).length;
   for (const { id, dependsOn } of state.plan.phases) {
     const phase = state.phases.get(id);
@@ -110,7 +114,8 @@ type Working = Extract<PhaseState, { step: "working" | "remediating" }>;
 
 function decideWork(state: RunState, id: string, phase: Working): Decision | undefined {
   const { next } = phase;
-  if (phase.skipping && next.type !== "running") return skipPhase(id);
+  // What a skipped phase did is committed first, like before a handover.
+  if (phase.skipping && next.type === "session") return skipPhase(id);
   switch (next.type) {
     case "session":
       return startSession(state, id, phase, phase.step === "remediating" ? "remediate" : "work");
@@ -191,10 +196,11 @@ function decideSession({ stopping, hold }: RunState, phase: Working, session: Se
       attempt: phase.attempt,
       reason,
     });
-  if (end.type === "crashed" || end.type === "failed") return endWith("crashed");
   if (phase.skipping) return endWith("skipped");
+  // What was handed in counts, however the turn ended after it; a checkpoint turn that failed leaves the ledger.
   if (session.result !== undefined) return endWith("result");
   if (session.checkpointed) return endWith(stopping ? "stopped" : "handed-over");
+  if (end.type === "crashed" || end.type === "failed") return endWith("crashed");
   switch (end.type) {
     case "stopped":
       if (end.why === "window-too-small") return endWith("window-too-small");

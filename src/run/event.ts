@@ -64,7 +64,18 @@ export type Fact =
       tasksInGit: Record<string, string[]>;
     }
   /** Another process took the run up: after an interruption, a stop or a failure. */
-  | { type: "run-resumed"; config: Config; torn: number; swept: number }
+  | {
+      type: "run-resumed";
+      config: Config;
+      torn: number;
+      swept: number;
+      /** What the user changed and staged since the run came to rest, and the tree noted then. */
+      usersPaths: string[];
+      staged: string[];
+      since?: string | undefined;
+    }
+  /** The working tree as the run left it. */
+  | { type: "tree-noted"; tree: string }
   | { type: "run-held"; hold: "paused"; by: string }
   | { type: "run-released"; hold: "paused"; by: string }
   /** The machine slept, or its clock was set: time passed that nobody worked in. */

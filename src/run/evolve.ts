@@ -9,6 +9,7 @@ import { type Attempt, isAttempt, type PhaseState, type RunState, type SessionSt
 interface Folding extends RunState {
   phases: Map<string, PhaseState>;
   sessions: Map<string, SessionState>;
+  usersPaths: Map<string, string>;
   inFlight: Map<string, never>;
 }
 
@@ -47,6 +48,9 @@ function started(event: FactOf<"run-started"> & RunEvent): RunState {
     config: event.config,
     parallel: event.parallel,
     gates: event.gates,
+    branch: event.branch,
+    noted: undefined,
+    usersPaths: new Map(),
     top: event.top,
     cwd: event.cwd,
     phases: new Map(phases),
@@ -152,8 +156,17 @@ function apply(state: Folding, event: Fact): void {
     case "stop-requested":
       state.stopping = true;
       return;
+    case "tree-noted":
+      state.noted = event.tree;
+      return;
     case "run-resumed":
       state.config = event.config;
+      state.noted = undefined;
+      for (const path of event.usersPaths) state.usersPaths.set(path, event.since ?? "");
+      for (const [id, phase] of state.phases) {
+        if (isAttempt(phase))
+          state.phases.set(id, { ...phase, staged: [...new Set([...phase.staged, ...event.staged])] });
+      }
       return resumed(state);
     case "run-held":
       state.hold = event.hold;
@@ -261,7 +274,9 @@ function starting(state: Folding, id: string): void {
 /** A further attempt goes on from what the one before it left: it is the run's own work, not the user's. */
 function phaseStarted(state: Folding, event: FactOf<"phase-started">): void {
   const waiting = stateOfPhase(state, event.phase);
-  const before = waiting.step === "starting" ? waiting.before : undefined;
+  // Skipped in the moment it was being started: it stays so.
+  if (waiting.step !== "starting") return;
+  const { before } = waiting;
   const { attempt, head, baseline, staged } = event;
   state.phases.set(event.phase, {
     step: "working",
@@ -272,7 +287,7 @@ function phaseStarted(state: Folding, event: FactOf<"phase-started">): void {
     baseline,
     staged,
     sessions: before?.sessions ?? [],
-    tasksDone: before?.tasksDone ?? (waiting.step === "starting" ? waiting.tasksInGit : []),
+    tasksDone: before?.tasksDone ?? waiting.tasksInGit,
     commits: before?.commits ?? [],
     idleHandovers: 0,
     tasksAtSessionStart: 0,
@@ -316,7 +331,8 @@ function sessionEnded(state: Folding, event: FactOf<"session-ended">): void {
   attempt(state, event.phase, (phase) => {
     if (phase.step !== "working" && phase.step !== "remediating") return phase;
     if (phase.next.type !== "running" || phase.next.session !== event.session) return phase;
-    if (event.reason === "result" && ended?.result?.status === "completed") {
+    // Also when Segno ended right after the result was handed in: it is a fact, and the gates follow.
+    if ((event.reason === "result" || event.reason === "killed") && ended?.result?.status === "completed") {
       return { ...phase, step: "verifying", results: [] };
     }
     const progress = phase.tasksDone.length > phase.tasksAtSessionStart;

@@ -115,6 +115,11 @@ export interface RunState {
   config: Config;
   parallel: number;
   gates: "block" | "report";
+  branch: string;
+  /** The tree when the run last came to rest: what differs from it at a resume is the user's. */
+  noted: string | undefined;
+  /** Paths the user changed while the run rested, and the tree that still holds them as the run left them. */
+  usersPaths: ReadonlyMap<string, string>;
   top: string;
   cwd: string;
   phases: ReadonlyMap<string, PhaseState>;

@@ -13,6 +13,7 @@ import {
   existsSync,
   fdatasync,
   fdatasyncSync,
+  fstatSync,
   fsyncSync,
   ftruncateSync,
   mkdirSync,
@@ -101,16 +102,20 @@ class FileJournal implements Journal {
   #seq: number;
   #sum: string;
   #timer: NodeJS.Timeout | undefined;
+  #length: number;
+  #broken: unknown;
 
   constructor(folder: string, options: FileJournalOptions, at: { seq: number; sum: string }) {
     this.#folder = folder;
     this.#options = options;
     this.#fd = openSync(journalPath(folder), "a");
+    this.#length = fstatSync(this.#fd).size;
     this.#seq = at.seq;
     this.#sum = at.sum;
   }
 
   append(expectedSeq: number, facts: readonly Fact[], { durable }: { durable: boolean }): Appended {
+    if (this.#broken !== undefined) throw this.#broken;
     if (expectedSeq !== this.#seq) return { ok: false, conflict: true };
     const at = this.#options.now().toISOString();
     const events = facts.map((fact, index) => {
@@ -124,17 +129,34 @@ class FileJournal implements Journal {
       return FRAME.has(event.type) ? event : redactDeep(event, this.#options.redact);
     });
     let lines = "";
+    let sum = this.#sum;
     for (const event of events) {
-      const { line, sum } = encodeLine(event, this.#sum);
-      lines += line;
-      this.#sum = sum;
+      const encoded = encodeLine(event, sum);
+      lines += encoded.line;
+      sum = encoded.sum;
     }
-    const bytes = Buffer.from(lines);
-    for (let written = 0; written < bytes.length; ) written += writeSync(this.#fd, bytes, written);
+    this.#write(Buffer.from(lines));
+    this.#sum = sum;
     this.#seq += events.length;
     if (durable) this.#sync();
     else this.#timer ??= setTimeout(() => this.#syncSoon(), GROUP_MS);
     return { ok: true, events };
+  }
+
+  /** All of it or none; after a failure nothing more is taken, so that what is there stays sound. */
+  #write(bytes: Buffer): void {
+    try {
+      for (let written = 0; written < bytes.length; ) written += writeSync(this.#fd, bytes, written);
+      this.#length += bytes.length;
+    } catch (error) {
+      this.#broken = error;
+      try {
+        ftruncateSync(this.#fd, this.#length);
+      } catch {
+        // A torn end is cut when the journal is read.
+      }
+      throw error;
+    }
   }
 
   #sync(): void {

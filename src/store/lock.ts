@@ -76,14 +76,17 @@ const newestLock = (folder: string, name: string): number | undefined => {
 
 function readHolder(path: string): Holder | undefined {
   try {
-    return JSON.parse(readFileSync(path, "utf8")) as Holder;
+    const holder = JSON.parse(readFileSync(path, "utf8")) as Partial<Holder>;
+    return typeof holder.pid === "number" && typeof holder.host === "string" ? (holder as Holder) : undefined;
   } catch {
     return undefined;
   }
 }
 
 function isAlive(holder: Holder): boolean {
-  if (holder.host !== hostname() || holder.boot !== bootId()) return false;
+  // Of another machine, or another container on the same files, nothing can be said from here.
+  if (holder.host !== hostname()) return true;
+  if (holder.boot !== bootId()) return false;
   return startTime(holder.pid) === holder.started;
 }
 
@@ -97,7 +100,12 @@ const self = (): Pick<Holder, "pid" | "started" | "boot"> => ({
 function startTime(pid: number): string | undefined {
   try {
     if (platform() !== "linux")
-      return execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], { encoding: "utf8" }).trim() || undefined;
+      return (
+        execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], {
+          encoding: "utf8",
+          env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
+        }).trim() || undefined
+      );
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return fields[0] === "Z" ? undefined : fields[19];
@@ -111,6 +119,6 @@ function bootId(): string {
   boot ??=
     platform() === "linux"
       ? readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()
-      : execFileSync("sysctl", ["-n", "kern.boottime"], { encoding: "utf8" }).trim();
+      : execFileSync("sysctl", ["-n", "kern.bootsessionuuid"], { encoding: "utf8" }).trim();
   return boot;
 }

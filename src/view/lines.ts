@@ -124,6 +124,7 @@ export function lineOf(event: RunEvent): Line | undefined {
       );
     case "run-stopped":
       return line("𝄂", `run stopped: ${event.why}`);
+    case "tree-noted":
     case "command-issued":
     case "command-abandoned":
     case "turn-started":

@@ -10,7 +10,13 @@ const started = (id: string, prompt: number, model = "claude-sonnet-4-5"): Meter
   prompt,
 });
 const finished = (id: string, output: number): MeterInput => ({ type: "call-finished", id, output });
-const result = (key: string, chars: number): MeterInput => ({ type: "appended", key, kind: "tool-result", chars });
+const result = (key: string, chars: number): MeterInput => ({
+  type: "appended",
+  key,
+  kind: "bash",
+  chars,
+  isResult: true,
+});
 
 describe("the meter", () => {
   test("prompt plus output, exactly, while nothing was appended", () => {
@@ -24,9 +30,9 @@ describe("the meter", () => {
   });
 
   test("a tail is estimated with the model generation's ratio, and said to be", () => {
-    const old = readMeter(metered(started("a", 20_000), finished("a", 0), result("t", 30_700)));
-    expect(old).toMatchObject({ tokens: 20_000 + 10_000 + 31, source: "anchored" });
-    const recent = readMeter(metered(started("a", 20_000, "claude-opus-4-8"), finished("a", 0), result("t", 22_000)));
+    const old = readMeter(metered(started("a", 20_000), finished("a", 0), result("t", 28_700)));
+    expect(old).toMatchObject({ tokens: 20_000 + 10_000 + 34, source: "anchored" });
+    const recent = readMeter(metered(started("a", 20_000, "claude-opus-4-8"), finished("a", 0), result("t", 21_300)));
     expect(recent.tokens).toBe(20_000 + 10_000 + 21);
   });
 
@@ -44,9 +50,16 @@ describe("the meter", () => {
 
   test("a placeholder output is estimated from what the call said", () => {
     const reading = readMeter(
-      metered(started("a", 20_000), { type: "call-content", id: "a", chars: 3_100, toolCalls: 1 }),
+      metered(started("a", 20_000), {
+        type: "call-content",
+        id: "a",
+        text: 3_690,
+        thinking: 2_930,
+        toolInput: 3_050,
+        toolCalls: 1,
+      }),
     );
-    expect(reading).toMatchObject({ tokens: 20_000 + 1_000 + 83, source: "anchored" });
+    expect(reading).toMatchObject({ tokens: 20_000 + 3_000 + 72, source: "anchored" });
   });
 
   test("the ratio calibrates itself within the session", () => {

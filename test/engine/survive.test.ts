@@ -169,6 +169,73 @@ describe.concurrent("going on", () => {
   });
 });
 
+describe.concurrent("while the run rests, the checkout is the user's", () => {
+  test("what they edit, add and stage between a failure and the resume is never committed, and the phase's own version is", async () => {
+    const repo = scratchRepo({
+      ...planFiles([{ id: "1", tasks: 2, gates: ["test -f by-hand.txt"] }]),
+      "theirs.txt": "a\n",
+      ".segno/config.yaml": "max_remediations: 0\n",
+    });
+    const place = await site({ repo });
+    expect((await place.segno(["run", "PLAN.md"]).ended).code).toBe(1);
+    const phases = readFileSync(join(repo, "out/1-1.txt"), "utf8");
+    writeFileSync(join(repo, "out/1-1.txt"), "the user's own version\n");
+    writeFileSync(join(repo, "theirs.txt"), "edited\n");
+    writeFileSync(join(repo, "by-hand.txt"), "added\n");
+    git(repo, "add", "theirs.txt");
+    const resumed = await place.segno(["resume"]).ended;
+    expect(resumed.code, resumed.stdout + resumed.stderr).toBe(0);
+    expect(resumed.stdout).toContain("left out of its commits");
+    expect(git(repo, "show", "--name-only", "--format=", "HEAD").split("\n").sort()).toEqual([
+      "PLAN.md",
+      "out/1-1.txt",
+      "out/1-2.txt",
+      "plan/phase-1.md",
+    ]);
+    expect(git(repo, "show", "HEAD:out/1-1.txt")).toBe(phases.trim());
+    expect(readFileSync(join(repo, "out/1-1.txt"), "utf8")).toBe("the user's own version\n");
+    expect(git(repo, "status", "--porcelain").split("\n")).toEqual([
+      " M out/1-1.txt",
+      "M  theirs.txt",
+      "?? by-hand.txt",
+    ]);
+  });
+
+  test("a resume on another branch, or in the middle of a merge, is refused and changes nothing", async () => {
+    const repo = scratchRepo(planFiles([{ id: "1" }]));
+    const place = await site({ repo });
+    await place.segno(["run", "PLAN.md"], { killAt: 8 }).ended;
+    git(repo, "checkout", "--quiet", "-b", "other");
+    const elsewhere = await place.segno(["resume"]).ended;
+    expect([elsewhere.code, elsewhere.stderr]).toEqual([
+      2,
+      expect.stringContaining("works on branch main, and other is checked out"),
+    ]);
+    git(repo, "checkout", "--quiet", "main");
+    writeFileSync(join(repo, ".git/MERGE_HEAD"), `${git(repo, "rev-parse", "HEAD")}\n`);
+    const merging = await place.segno(["resume"]).ended;
+    expect([merging.code, merging.stderr]).toEqual([2, expect.stringContaining("merge is in progress")]);
+    rmSync(join(repo, ".git/MERGE_HEAD"));
+    expect((await place.segno(["resume"]).ended).code).toBe(0);
+  });
+
+  test("a failed phase that the user marks as done counts as done when the run goes on", async () => {
+    const repo = scratchRepo({
+      ...planFiles([
+        { id: "1", gates: ["false"] },
+        { id: "2", dependsOn: ["1"] },
+      ]),
+      ".segno/config.yaml": "max_remediations: 0\n",
+    });
+    const place = await site({ repo });
+    expect((await place.segno(["run", "PLAN.md"]).ended).code).toBe(1);
+    const file = join(repo, "plan/phase-1.md");
+    writeFileSync(file, readFileSync(file, "utf8").replace("**Status:** Failed", "**Status:** Done"));
+    expect((await place.segno(["resume"]).ended).code).toBe(0);
+    expect(place.done).toEqual(["1/1.1", "2/2.1"]);
+  });
+});
+
 describe.concurrent("commits as configured", () => {
   test("without auto_commit nothing is committed: snapshots are kept under refs/segno, marks are in the files", async () => {
     const repo = scratchRepo(planFiles([{ id: "1" }, { id: "2", dependsOn: ["1"] }]));

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decide } from "../../src/run/decide.js";
-import type { RunEvent } from "../../src/run/event.js";
+import type { RunEvent, TurnEnd } from "../../src/run/event.js";
 import { evolve } from "../../src/run/evolve.js";
 import type { RunState } from "../../src/run/state.js";
 import { anyChoices, anyLimits, anyPlan, simulate } from "../support/simulation.js";
@@ -83,3 +83,56 @@ describe("any run, whatever the world answers", () => {
     );
   });
 });
+
+describe("what was handed in counts, however its session ended after it", () => {
+  const one = { ...samplePlan(), phases: samplePlan().phases.slice(0, 1) };
+  const endedBy = (end: TurnEnd, reported: boolean) => {
+    const { events } = simulate(
+      one,
+      { parallel: 1, max_restarts: 3, max_sessions_per_phase: 9, max_remediations: 0 },
+      [],
+    );
+    const until = events.findIndex((event) => event.type === "turn-ended");
+    const before = events.slice(0, until).filter((event) => reported || event.type !== "result-reported");
+    return replay(
+      [...before, { ...(events[until] as RunEvent), end } as RunEvent].map((event, index) => ({
+        ...event,
+        seq: index + 1,
+      })),
+    ) as RunState;
+  };
+
+  test("a result, although the agent's process died right after it", () => {
+    expect(decide(endedBy({ type: "crashed", message: "x" }, true))).toMatchObject([
+      { command: { type: "end-session", reason: "result" } },
+    ]);
+    expect(decide(endedBy({ type: "crashed", message: "x" }, false))).toMatchObject([
+      { command: { type: "end-session", reason: "crashed" } },
+    ]);
+  });
+
+  test("a result, although Segno was killed right after it: the gates follow, not another session", () => {
+    const state = endedBy({ type: "finished" }, true);
+    const [session] = [...state.sessions.values()];
+    const event = {
+      v: 1,
+      seq: state.seq + 1,
+      at: "",
+      epoch: 2,
+      type: "session-ended",
+      command: "x",
+      session: session?.id ?? "",
+      phase: "1",
+      attempt: 1,
+      reason: "killed",
+      swept: 0,
+    } as RunEvent;
+    expect(evolve(state, event).phases.get("1")?.step).toBe("verifying");
+  });
+});
+
+function samplePlan() {
+  const [plan] = fc.sample(anyPlan, { numRuns: 1, seed: 1 });
+  if (plan === undefined) throw new Error("no plan");
+  return plan;
+}

@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, closeSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Fact } from "../../src/run/event.js";
@@ -16,6 +16,16 @@ function written(count: number): string {
   journal.close();
   return folder;
 }
+
+/** This process's descriptors of a file. */
+const openDescriptors = (path: string): number[] =>
+  readdirSync("/proc/self/fd").flatMap((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`) === path ? [Number(fd)] : [];
+    } catch {
+      return [];
+    }
+  });
 
 describe("the journal file", () => {
   test("gives back what was appended, and goes on after it", () => {
@@ -49,6 +59,18 @@ describe("the journal file", () => {
     journal.close();
     const again = readJournal(folder);
     expect(again.ok && [again.events.length, again.torn]).toEqual([5, 0]);
+  });
+
+  test("after a write that failed nothing more is taken, and what was there stays sound", () => {
+    const folder = scratchFolder();
+    const journal = createJournal(folder, options);
+    journal.append(0, [warned(0)], { durable: true });
+    // A descriptor that is gone fails like a disk that is full: in the middle of the journal's life.
+    for (const fd of openDescriptors(journalPath(folder))) closeSync(fd);
+    expect(() => journal.append(1, [warned(1)], { durable: true })).toThrow();
+    expect(() => journal.append(1, [warned(1)], { durable: false })).toThrow();
+    const read = readJournal(folder);
+    expect(read.ok && [read.events.length, read.torn]).toEqual([1, 0]);
   });
 
   test("an event of a newer version is refused, with its line", () => {

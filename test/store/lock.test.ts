@@ -48,6 +48,15 @@ describe("the lock", () => {
     expect(readdirSync(folder)).toEqual(["lock.8"]);
   });
 
+  test("of another machine is never judged from here", () => {
+    const folder = scratchFolder();
+    writeFileSync(
+      join(folder, "lock.1"),
+      JSON.stringify({ pid: 1, started: "1", boot: "b", host: "elsewhere", since: "then", run: "r" }),
+    );
+    expect(takeLock(folder, "lock", "run-2", new Date())).toMatchObject({ ok: false, holder: { host: "elsewhere" } });
+  });
+
   test("many that want it at once: exactly one gets it", async () => {
     const folder = scratchFolder();
     writeFileSync(join(folder, "lock.1"), "{}");

@@ -1,5 +1,6 @@
-import { type CommitRequest, commitChanges, keepSnapshot } from "../../git/commit.js";
-import { PARTIAL, TRAILERS } from "../../git/history.js";
+import { type CommitOutcome, type CommitRequest, commitChanges, keepSnapshot } from "../../git/commit.js";
+import { GitError } from "../../git/git.js";
+import { PARTIAL, TRAILERS, taskTrailer } from "../../git/history.js";
 import type { Plan, PlanMark } from "../../plan/model.js";
 import { markPlanFile } from "../../plan/write-back.js";
 import type { CommitKind } from "../../run/command.js";
@@ -8,6 +9,12 @@ import type { Performer } from "../performer.js";
 import { contentHash } from "../plan-reading.js";
 import { coolDown } from "../warm.js";
 import type { World } from "../world.js";
+
+/** What git cannot do is a failed commit, not the end of the run; anything else is a bug. */
+function asFailure(error: unknown): Extract<CommitOutcome, { type: "failed" }> {
+  if (error instanceof GitError) return { type: "failed", why: error.message };
+  throw error;
+}
 
 const MARKS: Record<"phase" | "failed", PlanMark> = { phase: "done", failed: "failed" };
 
@@ -30,7 +37,7 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
     trailers: [
       [TRAILERS.plan, plan.file],
       [TRAILERS.phase, phase],
-      [TRAILERS.tasks, state.tasksDone.join(" ")],
+      [TRAILERS.tasks, taskTrailer(phaseOf(run.state, phase).tasks, state.tasksDone)],
       [TRAILERS.status, kind === "phase" ? "done" : PARTIAL],
       ["Segno-Attempt", String(attempt)],
       ["Co-Authored-By", `Claude (${modelOf(world, state)}) <noreply@anthropic.com>`],
@@ -38,10 +45,11 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
     baseline: state.baseline,
     head: state.head,
     staged: state.staged,
+    usersPaths: run.state.usersPaths,
     plan: { files: plan.files, marked },
   };
-  const kept = config.auto_commit ? undefined : await keepSnapshot(git, request);
-  const outcome = kept ?? (await commitChanges(git, request));
+  const kept = config.auto_commit ? undefined : await keepSnapshot(git, request).catch(asFailure);
+  const outcome = kept ?? (await commitChanges(git, request).catch(asFailure));
   switch (outcome.type) {
     case "made":
       run.append({
@@ -53,7 +61,7 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
         sha: outcome.sha,
         files: outcome.files,
         leftOut: outcome.leftOut,
-        ref: kept?.ref,
+        ref: kept !== undefined && "ref" in kept ? kept.ref : undefined,
       });
       return;
     case "nothing":

@@ -1,7 +1,13 @@
+import { GitError } from "../../git/git.js";
 import { takeBaseline } from "../../git/start.js";
 import { stateOfPhase } from "../../run/state.js";
 import type { Performer } from "../performer.js";
 import { takeUpPlanChanges } from "../plan-reading.js";
+
+function asGitError(error: unknown): GitError {
+  if (error instanceof GitError) return error;
+  throw error;
+}
 
 /**
  * Takes up what the user changed in the plan, then remembers the tree before the phase, so that its commits hold exactly
@@ -24,6 +30,21 @@ export const startPhase: Performer<"start-phase"> = async (world, { id, phase, a
   }
   const state = stateOfPhase(run.state, phase);
   const before = state.step === "starting" ? state.before : undefined;
-  const { head, baseline, staged } = before ?? (await takeBaseline(git, run.state.run, `phase-${phase}-a${attempt}`));
+  const taken = before ?? (await takeBaseline(git, run.state.run, `phase-${phase}-a${attempt}`).catch(asGitError));
+  if (taken instanceof GitError) {
+    run.append(
+      {
+        type: "phase-failed",
+        phase,
+        attempt,
+        category: "agent_error",
+        message: `The tree cannot be read: ${taken.message}`,
+        recommendation: "ask",
+      },
+      { type: "command-abandoned", command: id, why: "git could not read the tree" },
+    );
+    return;
+  }
+  const { head, baseline, staged } = taken;
   run.append({ type: "phase-started", command: id, phase, attempt, head, baseline, staged });
 };

@@ -97,7 +97,7 @@ async function handoverText(
   const ledger = run.ledger(id);
   const saved = ledger.checkpoint?.session === previous ? run.getBlob(ledger.checkpoint.ref) : undefined;
   if (saved !== undefined) return saved;
-  const files = await changedSince(git, baseline);
+  const files = await changedSince(git, baseline).catch(() => []);
   return renderCheckpoint({ claims: undefined, ledger, files, tasks: phaseOf(run.state, id).tasks, tasksDone });
 }
 

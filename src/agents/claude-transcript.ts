@@ -1,0 +1,200 @@
+/**
+ * Claude Code's transcripts and captured stream-json, line by line → calls, readings, and what other ways of counting
+ * would have said. Keeps figures only, so a file of any size needs little memory.
+ */
+import type { Predicted } from "../context/evaluate.js";
+import { type Meter, type MeterInput, meter, newMeter, readMeter } from "../context/meter.js";
+import { type ContentKind, kindOfTool } from "../context/ratios.js";
+import type { Usage } from "../run/event.js";
+import { sizeOf } from "./content-size.js";
+
+interface Line {
+  type?: string;
+  subtype?: string;
+  isSidechain?: boolean;
+  parent_tool_use_id?: string | null;
+  isMeta?: boolean;
+  isCompactSummary?: boolean;
+  isApiErrorMessage?: boolean;
+  attachment?: unknown;
+  compactMetadata?: { preTokens?: number };
+  compact_metadata?: { pre_tokens?: number };
+  message?: {
+    id?: string;
+    role?: string;
+    model?: string;
+    stop_reason?: string | null;
+    content?: unknown;
+    usage?: {
+      input_tokens?: number;
+      cache_read_input_tokens?: number;
+      cache_creation_input_tokens?: number;
+      output_tokens?: number;
+    };
+  };
+}
+
+interface Block {
+  type?: string;
+  id?: string;
+  name?: string;
+  text?: string;
+  thinking?: string;
+  input?: unknown;
+  tool_use_id?: string;
+  content?: unknown;
+}
+
+export class TranscriptMeter {
+  #meter: Meter = newMeter();
+  /** The newest main-thread call: its lines share one message id. */
+  #call: string | undefined;
+  #output = 0;
+  readonly #tools = new Map<string, string>();
+  readonly #seenCalls = new Set<string>();
+  #appended = 0;
+  /** Characters seen so far, and sums over calls: what the other ways count. */
+  #seen = { files: 0, outputs: 0, prompts: 0, own: 0, input: 0, withCache: 0 };
+
+  readonly calls: Predicted[] = [];
+  readonly models = new Set<string>();
+  readonly usage = new Map<string, Usage>();
+  compactions: number[] = [];
+  subagentCalls = 0;
+
+  take(value: unknown): void {
+    const line = value as Line;
+    if (typeof line !== "object" || line === null) return;
+    const sub =
+      line.isSidechain === true || (line.parent_tool_use_id !== undefined && line.parent_tool_use_id !== null);
+    if (line.type === "assistant") this.#assistant(line, sub);
+    else if (sub) return;
+    else if (line.type === "user") this.#user(line);
+    else if (line.type === "attachment") this.#append("attachment", { ...sizeOf(line.attachment), images: 0 }, false);
+    else if (line.type === "system" && line.subtype === "compact_boundary") this.#compacted();
+  }
+
+  #compacted(): void {
+    this.compactions.push(this.calls.length);
+    this.#call = undefined;
+    this.#meter = meter(this.#meter, { type: "compacted" });
+  }
+
+  #assistant({ message, isApiErrorMessage }: Line, sub: boolean): void {
+    const { id, model, usage, content, stop_reason } = message ?? {};
+    if (
+      id === undefined ||
+      model === undefined ||
+      usage === undefined ||
+      model === "<synthetic>" ||
+      isApiErrorMessage === true
+    )
+      return;
+    const counted: Usage = {
+      input: usage.input_tokens ?? 0,
+      cacheRead: usage.cache_read_input_tokens ?? 0,
+      cacheWrite: usage.cache_creation_input_tokens ?? 0,
+      output: usage.output_tokens ?? 0,
+    };
+    const prompt = counted.input + counted.cacheRead + counted.cacheWrite;
+    if (sub) {
+      if (!this.#seenCalls.has(id)) this.subagentCalls++;
+      this.#count(id, model, counted);
+      return;
+    }
+    if (prompt === 0) return;
+    if (this.#call !== id) {
+      if (this.#seenCalls.has(id)) return;
+      this.#began(id, model, prompt, counted);
+    }
+    this.#count(id, model, counted);
+    this.#said(id, content);
+    // Early lines of a call carry a placeholder; a stop reason says that the count is final.
+    const output = Math.max(this.#output, counted.output);
+    this.#output = output;
+    if (stop_reason !== null && stop_reason !== undefined && output > 1)
+      this.#feed({ type: "call-finished", id, output });
+  }
+
+  #began(id: string, model: string, prompt: number, usage: Usage): void {
+    this.models.add(model);
+    this.calls.push({ expected: this.#expectations(), truth: prompt });
+    this.#feed({ type: "call-started", id, model, prompt });
+    this.#call = id;
+    this.#output = 0;
+    this.#seen.input += usage.input + usage.output;
+    this.#seen.withCache += prompt + usage.output;
+  }
+
+  /** Before a call: what each way of counting says about its prompt. */
+  #expectations(): Predicted["expected"] {
+    const { files, outputs, prompts, own, input, withCache } = this.#seen;
+    const reading = readMeter(this.#meter);
+    return {
+      segno: reading.source === "exact" || reading.source === "anchored" ? reading.tokens : undefined,
+      "chars/4 x 1.3 of reads, outputs, prompts": ((files + outputs + prompts) / 4) * 1.3,
+      "chars/4 of all that is visible": (files + outputs + prompts + own) / 4,
+      "sum of input and output": input,
+      "the same with cache reads": withCache,
+    };
+  }
+
+  #said(id: string, content: unknown): void {
+    const said = { text: 0, thinking: 0, toolInput: 0, toolCalls: 0 };
+    for (const block of Array.isArray(content) ? (content as Block[]) : []) {
+      if (block.type === "text") said.text += block.text?.length ?? 0;
+      else if (block.type === "thinking") said.thinking += block.thinking?.length ?? 0;
+      else if (block.type === "tool_use") {
+        said.toolInput += JSON.stringify(block.input ?? {}).length;
+        said.toolCalls++;
+        if (block.id !== undefined) this.#tools.set(block.id, block.name ?? "");
+      }
+    }
+    this.#seen.own += said.text + said.toolInput;
+    this.#feed({ type: "call-content", id, ...said });
+  }
+
+  #user({ message, isMeta, isCompactSummary }: Line): void {
+    const kind: ContentKind = isCompactSummary === true ? "summary" : isMeta === true ? "meta" : "user";
+    const content = message?.content;
+    if (typeof content === "string") return this.#append(kind, sizeOf(content), false);
+    for (const block of Array.isArray(content) ? (content as Block[]) : []) {
+      if (block.type !== "tool_result") {
+        this.#append(kind, sizeOf([block]), false);
+        continue;
+      }
+      const tool = kindOfTool(this.#tools.get(block.tool_use_id ?? "") ?? "");
+      this.#tools.delete(block.tool_use_id ?? "");
+      this.#append(tool, sizeOf(block.content), true);
+    }
+  }
+
+  #append(kind: ContentKind, { chars, images }: { chars: number; images: number }, isResult: boolean): void {
+    if (kind === "read") this.#seen.files += chars;
+    else if (isResult) this.#seen.outputs += chars;
+    else this.#seen.prompts += chars;
+    this.#feed({ type: "appended", key: String(++this.#appended), kind, chars, images, isResult });
+  }
+
+  #feed(input: MeterInput): void {
+    this.#meter = meter(this.#meter, input);
+  }
+
+  /** Each call once, with the largest counts its lines showed. */
+  #count(id: string, model: string, usage: Usage): void {
+    const sum = this.usage.get(model) ?? { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
+    this.usage.set(model, sum);
+    if (!this.#seenCalls.has(id)) {
+      this.#seenCalls.add(id);
+      sum.input += usage.input;
+      sum.cacheRead += usage.cacheRead;
+      sum.cacheWrite += usage.cacheWrite;
+      sum.output += usage.output;
+      this.#counted = usage.output;
+    } else if (usage.output > this.#counted) {
+      sum.output += usage.output - this.#counted;
+      this.#counted = usage.output;
+    }
+  }
+  #counted = 0;
+}

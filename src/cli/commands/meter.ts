@@ -1,0 +1,182 @@
+import { createReadStream, existsSync, readdirSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { createInterface } from "node:readline";
+import { TranscriptMeter } from "../../agents/claude-transcript.js";
+import { type EvaluatedSession, evaluate } from "../../context/evaluate.js";
+import { DEFAULT_WINDOW } from "../../context/meter.js";
+import { costOf } from "../../context/prices.js";
+import { thousands } from "../../view/lines.js";
+import { EXIT } from "../exit.js";
+import { printFailure } from "../print.js";
+
+interface Session {
+  name: string;
+  read: TranscriptMeter;
+  window: number;
+  damaged: number;
+}
+
+/** Transcripts of Claude Code, or captured stream-json: how full their windows were, and how well that was foreseen. */
+export async function meterCommand(paths: string[], flags: { json?: boolean; evaluate?: boolean }): Promise<number> {
+  const json = flags.json === true;
+  const missing = paths.find((path) => !existsSync(path));
+  if (missing !== undefined) {
+    return printFailure(
+      {
+        type: "usage",
+        what: `There is no file or folder ${missing}.`,
+        fix: "Name transcripts (*.jsonl) or folders that hold them, for example ~/.claude/projects",
+      },
+      json,
+    );
+  }
+  const sessions: Session[] = [];
+  for (const file of paths.flatMap(transcriptsIn)) {
+    const session = await readTranscript(file);
+    if (session.read.calls.length > 0) sessions.push(session);
+  }
+  if (sessions.length === 0) {
+    return printFailure(
+      {
+        type: "usage",
+        what: "No model call was found in these files.",
+        fix: "Name transcripts of Claude Code (*.jsonl), or what `claude -p --output-format stream-json --verbose` printed.",
+      },
+      json,
+    );
+  }
+  if (flags.evaluate === true) showEvaluation(sessions, json);
+  else showSessions(sessions, json);
+  return EXIT.done;
+}
+
+function transcriptsIn(path: string): string[] {
+  if (!statSync(path).isDirectory()) return [path];
+  return readdirSync(path, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".jsonl"))
+    .sort()
+    .map((name) => join(path, name));
+}
+
+async function readTranscript(file: string): Promise<Session> {
+  const read = new TranscriptMeter();
+  let damaged = 0;
+  const lines = createInterface({
+    input: createReadStream(file, { highWaterMark: 1 << 20 }),
+    crlfDelay: Number.POSITIVE_INFINITY,
+  });
+  for await (const line of lines) {
+    if (line === "") continue;
+    try {
+      read.take(JSON.parse(line));
+    } catch {
+      damaged++;
+    }
+  }
+  const peak = read.calls.reduce((most, call) => Math.max(most, call.truth), 0);
+  return { name: basename(file, ".jsonl"), read, window: peak > DEFAULT_WINDOW ? 1_000_000 : DEFAULT_WINDOW, damaged };
+}
+
+function figuresOf({ name, read, window, damaged }: Session) {
+  const prompts = read.calls.map((call) => call.truth);
+  const peak = Math.max(...prompts);
+  const usages = [...read.usage];
+  const sum = (pick: "input" | "cacheRead" | "cacheWrite" | "output") =>
+    usages.reduce((total, [, usage]) => total + usage[pick], 0);
+  const costs = usages.map(([model, usage]) => costOf(model, usage));
+  return {
+    session: name,
+    models: [...read.models],
+    calls: prompts.length,
+    first: prompts[0] ?? 0,
+    peak,
+    window,
+    percent: Math.round((peak / window) * 1_000) / 10,
+    compactions: read.compactions.length,
+    subagent_calls: read.subagentCalls,
+    tokens: {
+      input: sum("input"),
+      cache_read: sum("cacheRead"),
+      cache_write: sum("cacheWrite"),
+      output: sum("output"),
+    },
+    cost_usd: costs.includes(undefined)
+      ? null
+      : Math.round(costs.reduce((total: number, cost) => total + (cost ?? 0), 0) * 100) / 100,
+    damaged_lines: damaged,
+  };
+}
+
+function showSessions(sessions: readonly Session[], json: boolean): void {
+  const figures = sessions.map(figuresOf);
+  if (json) {
+    console.log(JSON.stringify({ sessions: figures }));
+    return;
+  }
+  for (const [index, session] of sessions.entries()) {
+    const { calls, first, peak, percent, compactions, subagent_calls, tokens, cost_usd, damaged_lines } = figures[
+      index
+    ] as ReturnType<typeof figuresOf>;
+    const all = tokens.input + tokens.cache_read + tokens.cache_write + tokens.output;
+    console.log(
+      `${session.name}\n  ${calls} calls, first ${thousands(first)}, peak ${thousands(peak)} (${percent} % of ${thousands(session.window)}), ${compactions} compactions, ${subagent_calls} calls of sub-agents, ${thousands(all)} tokens, ${cost_usd === null ? "cost unknown" : `$${cost_usd.toFixed(2)}`}${damaged_lines > 0 ? `, ${damaged_lines} damaged lines skipped` : ""}`,
+    );
+    console.log(`${chart(session)}\n`);
+  }
+}
+
+const WIDTH = 72;
+const BARS = " ▁▂▃▄▅▆▇█";
+
+/** The window filling over the calls; compactions are marked below. */
+function chart({ read, window }: Session): string {
+  const { calls, compactions } = read;
+  const columns = Math.min(WIDTH, calls.length);
+  const at = (column: number): number => Math.floor((column * calls.length) / columns);
+  let bars = "";
+  let marks = "";
+  for (let column = 0; column < columns; column++) {
+    const slice = calls.slice(at(column), Math.max(at(column) + 1, at(column + 1)));
+    const share = Math.max(...slice.map((call) => call.truth)) / window;
+    bars += BARS[Math.min(8, Math.max(1, Math.round(share * 8)))];
+    marks += compactions.some((call) => call >= at(column) && call < at(column + 1)) ? "^" : " ";
+  }
+  return `  ${bars}${marks.trim() === "" ? "" : `\n  ${marks}  ^ compaction`}`;
+}
+
+function showEvaluation(sessions: readonly Session[], json: boolean): void {
+  const judged: EvaluatedSession[] = sessions.map(({ read, window }) => ({ window, calls: read.calls }));
+  const methods = Object.keys(judged[0]?.calls[0]?.expected ?? {}).filter((method) => method !== "segno");
+  const own = evaluate(judged, "segno");
+  const baselines = Object.fromEntries(methods.map((method) => [method, evaluate(judged, method)]));
+  if (json) {
+    console.log(
+      JSON.stringify({
+        sessions: sessions.length,
+        ...own,
+        baselines,
+        damaged_lines: sessions.reduce((sum, session) => sum + session.damaged, 0),
+      }),
+    );
+    return;
+  }
+  console.log(
+    `${sessions.length} sessions, ${own.predictions} predictions of the next call's prompt. Error in percent of the true size; at 80 % of the window: sessions.\n`,
+  );
+  const rows = [["way of counting", "median", "p90", "p99", "bias", "exact", "early", "late", "never"]];
+  for (const [name, { error, thresholds }] of [["segno", own] as const, ...Object.entries(baselines)]) {
+    const { exact = 0, early = 0, late = 0, never = 0 } = thresholds["80"] ?? {};
+    rows.push([name, ...[error.median, error.p90, error.p99, error.bias, exact, early, late, never].map(String)]);
+  }
+  const widths = (rows[0] as string[]).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] as string).length)),
+  );
+  for (const row of rows)
+    console.log(
+      row
+        .map((cell, column) =>
+          column === 0 ? cell.padEnd(widths[0] as number) : cell.padStart(widths[column] as number),
+        )
+        .join("  "),
+    );
+}
