@@ -8,6 +8,8 @@ import { type ContentKind, kindOfTool } from "../context/ratios.js";
 import type { Usage } from "../run/event.js";
 import { sizeOf } from "./content-size.js";
 
+const BOOKKEEPING = /^(prompt_snapshot|hook_|environment$|model$)/;
+
 interface Line {
   type?: string;
   subtype?: string;
@@ -45,6 +47,9 @@ interface Block {
   content?: unknown;
 }
 
+const blocksOf = (content: unknown): Block[] =>
+  Array.isArray(content) ? content.filter((block): block is Block => typeof block === "object" && block !== null) : [];
+
 export class TranscriptMeter {
   #meter: Meter = newMeter();
   /** The newest main-thread call: its lines share one message id. */
@@ -70,8 +75,15 @@ export class TranscriptMeter {
     if (line.type === "assistant") this.#assistant(line, sub);
     else if (sub) return;
     else if (line.type === "user") this.#user(line);
-    else if (line.type === "attachment") this.#append("attachment", { ...sizeOf(line.attachment), images: 0 }, false);
+    else if (line.type === "attachment") this.#attachment(line.attachment);
     else if (line.type === "system" && line.subtype === "compact_boundary") this.#compacted();
+  }
+
+  /** What the client adds to a prompt; some of it is only its own bookkeeping. */
+  #attachment(attachment: unknown): void {
+    const { type } = (attachment ?? {}) as { type?: string };
+    if (type === undefined || BOOKKEEPING.test(type)) return;
+    this.#append("attachment", { ...sizeOf(attachment), images: 0 }, false);
   }
 
   #compacted(): void {
@@ -141,7 +153,7 @@ export class TranscriptMeter {
 
   #said(id: string, content: unknown): void {
     const said = { text: 0, thinking: 0, toolInput: 0, toolCalls: 0 };
-    for (const block of Array.isArray(content) ? (content as Block[]) : []) {
+    for (const block of blocksOf(content)) {
       if (block.type === "text") said.text += block.text?.length ?? 0;
       else if (block.type === "thinking") said.thinking += block.thinking?.length ?? 0;
       else if (block.type === "tool_use") {
@@ -158,7 +170,7 @@ export class TranscriptMeter {
     const kind: ContentKind = isCompactSummary === true ? "summary" : isMeta === true ? "meta" : "user";
     const content = message?.content;
     if (typeof content === "string") return this.#append(kind, sizeOf(content), false);
-    for (const block of Array.isArray(content) ? (content as Block[]) : []) {
+    for (const block of blocksOf(content)) {
       if (block.type !== "tool_result") {
         this.#append(kind, sizeOf([block]), false);
         continue;

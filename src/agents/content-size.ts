@@ -4,7 +4,8 @@ export function sizeOf(content: unknown): { chars: number; images: number } {
   if (!Array.isArray(content))
     return { chars: content === undefined || content === null ? 0 : JSON.stringify(content).length, images: 0 };
   let [chars, images] = [0, 0];
-  for (const block of content as { type?: string; text?: unknown; content?: unknown }[]) {
+  for (const block of content as ({ type?: string; text?: unknown; content?: unknown } | null)[]) {
+    if (typeof block !== "object" || block === null) continue;
     if (block.type === "image") images++;
     else if (typeof block.text === "string") chars += block.text.length;
     else if (block.content !== undefined) {
