@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { call, message, say } from "../../src/rehearsal/reply.js";
 import { userTexts } from "../../src/rehearsal/request.js";
+import { firstly } from "../support/behaviours.js";
 import { planFiles } from "../support/plans.js";
 import { rehearse } from "../support/rehearsal.js";
 import { git, scratchRepo } from "../support/scratch.js";
@@ -61,20 +62,15 @@ describe.concurrent("what is in flight at the threshold", () => {
 
   test("no process of a session outlives it, not even a server it started with &", async () => {
     const repo = scratchRepo(planFiles([{ id: "1" }]));
-    let first = true;
     const run = await rehearse({
       repo,
-      behave: (request, worker) => {
-        if (!first || (request.tools ?? []).length === 0) return worker(request);
-        first = false;
-        return message(
-          call("Bash", {
-            command:
-              "nohup sh -c 'while true; do sleep 0.2; done' > /dev/null 2>&1 & (setsid sleep 300 > /dev/null 2>&1 &); echo started",
-            description: "server",
-          }),
-        );
-      },
+      behave: firstly(
+        call("Bash", {
+          command:
+            "nohup sh -c 'while true; do sleep 0.2; done' > /dev/null 2>&1 & (setsid sleep 300 > /dev/null 2>&1 &); echo started",
+          description: "server",
+        }),
+      ),
     });
     expect(run.status).toBe("completed");
     expect(run.of("session-ended")[0]?.swept).toBeGreaterThanOrEqual(2);

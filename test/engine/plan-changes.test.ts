@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { call, message } from "../../src/rehearsal/reply.js";
+import { call } from "../../src/rehearsal/reply.js";
+import { firstly } from "../support/behaviours.js";
 import { planFiles } from "../support/plans.js";
 import { rehearse } from "../support/rehearsal.js";
 import { git, scratchRepo } from "../support/scratch.js";
@@ -41,16 +42,15 @@ describe.concurrent("a plan that changes while it runs", () => {
 
   test("an agent's edits count for nothing, also not as a change of plan before the next phase", async () => {
     const repo = scratchRepo(planFiles([{ id: "1" }, { id: "2", dependsOn: ["1"], gates: ["test -f out/2-1.txt"] }]));
-    let first = true;
     const run = await rehearse({
       repo,
-      behave: (request, worker) => {
-        if (!first || (request.tools ?? []).length === 0) return worker(request);
-        first = false;
-        const cheat =
-          "sed -i 's/test -f out.2-1.txt/true/; s/- \\[ \\] 2.1/- [x] 2.1/' plan/phase-2.md; sed -i 's/| 2 |/| 9 | [Evil](plan\\/phase-2.md) | Pending |\\n| 2 |/' PLAN.md";
-        return message(call("Bash", { command: cheat, description: "cheat" }));
-      },
+      behave: firstly(
+        call("Bash", {
+          command:
+            "sed -i 's/test -f out.2-1.txt/true/; s/- \\[ \\] 2.1/- [x] 2.1/' plan/phase-2.md; sed -i 's/| 2 |/| 9 | [Evil](plan\\/phase-2.md) | Pending |\\n| 2 |/' PLAN.md",
+          description: "cheat",
+        }),
+      ),
     });
     expect(run.status).toBe("completed");
     expect(run.of("plan-edited-by-agent")[0]?.files.toSorted()).toEqual(["PLAN.md", "plan/phase-2.md"]);

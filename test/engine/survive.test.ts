@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { findProcesses } from "../../src/agents/processes.js";
-import { call, message } from "../../src/rehearsal/reply.js";
-import type { ModelRequest } from "../../src/rehearsal/request.js";
+import { call } from "../../src/rehearsal/reply.js";
+import { firstly } from "../support/behaviours.js";
 import { planFiles } from "../support/plans.js";
 import { git, scratchRepo } from "../support/scratch.js";
 import { eventsOf, site } from "../support/segno.js";
@@ -12,21 +12,13 @@ import { eventsOf, site } from "../support/segno.js";
 const runIn = (repo: string): string => readdirSync(join(repo, ".segno/runs"))[0] ?? "";
 const alive = (run: string) => findProcesses((marker) => marker.startsWith(`${run}:`));
 
-/** The first message does this; the worker goes on from there. */
-function firstly(command: string) {
-  let first = true;
-  return (request: ModelRequest, worker: (request: ModelRequest) => unknown) => {
-    if (!first || (request.tools ?? []).length === 0) return worker(request) as ReturnType<typeof message>;
-    first = false;
-    return message(call("Bash", { command, description: "first", timeout: 600_000 }));
-  };
-}
+const runs = (command: string) => firstly(call("Bash", { command, description: "first", timeout: 600_000 }));
 
 describe.concurrent("kill and signals", () => {
   test("when Segno is killed, its sessions' processes end within seconds by themselves, detached ones included", async () => {
     const place = await site({
       repo: scratchRepo(planFiles([{ id: "1" }])),
-      behave: firstly("(setsid sh -c 'while true; do sleep 0.1; done' > /dev/null 2>&1 &) ; sleep 300"),
+      behave: runs("(setsid sh -c 'while true; do sleep 0.1; done' > /dev/null 2>&1 &) ; sleep 300"),
     });
     const running = place.segno(["run", "PLAN.md", "--json"]);
     await running.event((event) => event.type === "call-made");
@@ -47,7 +39,7 @@ describe.concurrent("kill and signals", () => {
     async (signal) => {
       const place = await site({
         repo: scratchRepo(planFiles([{ id: "1", tasks: 3 }])),
-        behave: firstly("sleep 2; echo finished > tool.txt"),
+        behave: runs("sleep 2; echo finished > tool.txt"),
       });
       const running = place.segno(["run", "PLAN.md"]);
       for (let tries = 0; tries < 800 && place.exchanges.length === 0; tries++) await sleep(50);
@@ -68,7 +60,7 @@ describe.concurrent("kill and signals", () => {
   );
 
   test("SIGINT twice: ended now, exit 130, no process left", async () => {
-    const place = await site({ repo: scratchRepo(planFiles([{ id: "1" }])), behave: firstly("sleep 300") });
+    const place = await site({ repo: scratchRepo(planFiles([{ id: "1" }])), behave: runs("sleep 300") });
     const running = place.segno(["run", "PLAN.md", "--json"]);
     await running.event((event) => event.type === "call-made");
     running.kill("SIGINT");

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { call, message, say } from "../../src/rehearsal/reply.js";
+import { firstly } from "../support/behaviours.js";
 import { planFiles } from "../support/plans.js";
 import { rehearse } from "../support/rehearsal.js";
 import { git, scratchRepo } from "../support/scratch.js";
@@ -52,19 +53,14 @@ describe.concurrent("done means verified", () => {
 
   test("what the agent edits in the plan is reported, left out of the commit, and changes no gate", async () => {
     const repo = scratchRepo(planFiles([{ id: "1", gates: ["test -f out/1-1.txt"] }]));
-    let first = true;
     const run = await rehearse({
       repo,
-      behave: (request, worker) => {
-        if (!first || (request.tools ?? []).length === 0) return worker(request);
-        first = false;
-        return message(
-          call("Bash", {
-            command: "sed -i 's/test -f out.1-1.txt/true/; s/- \\[ \\] 1.1/- [x] 1.1/' plan/phase-1.md",
-            description: "cheat",
-          }),
-        );
-      },
+      behave: firstly(
+        call("Bash", {
+          command: "sed -i 's/test -f out.1-1.txt/true/; s/- \\[ \\] 1.1/- [x] 1.1/' plan/phase-1.md",
+          description: "cheat",
+        }),
+      ),
     });
     expect(run.status).toBe("completed");
     expect(run.of("plan-edited-by-agent")[0]?.files).toEqual(["plan/phase-1.md"]);
@@ -114,20 +110,15 @@ describe.concurrent("the user's own work", () => {
 
   test("commits that the agent makes itself are kept, and the phase's commit follows on them", async () => {
     const repo = scratchRepo(planFiles([{ id: "1" }]));
-    let first = true;
     const run = await rehearse({
       repo,
-      behave: (request, worker) => {
-        if (!first || (request.tools ?? []).length === 0) return worker(request);
-        first = false;
-        return message(
-          call("Bash", {
-            command:
-              "echo own > own.txt && git add own.txt && git -c user.name=a -c user.email=a@a.invalid commit -qm own",
-            description: "commit",
-          }),
-        );
-      },
+      behave: firstly(
+        call("Bash", {
+          command:
+            "echo own > own.txt && git add own.txt && git -c user.name=a -c user.email=a@a.invalid commit -qm own",
+          description: "commit",
+        }),
+      ),
     });
     expect(run.status).toBe("completed");
     expect(git(repo, "log", "--format=%s")).toBe("Segno: Phase 1 - Phase 1 ✓\nown\nstart");
@@ -137,20 +128,15 @@ describe.concurrent("the user's own work", () => {
   test("an agent that moves HEAD away from what was there fails the phase, and nothing is lost", async () => {
     const repo = scratchRepo(planFiles([{ id: "1" }]));
     git(repo, "commit", "--quiet", "--allow-empty", "-m", "second");
-    let first = true;
     const run = await rehearse({
       repo,
-      behave: (request, worker) => {
-        if (!first || (request.tools ?? []).length === 0) return worker(request);
-        first = false;
-        return message(
-          call("Bash", {
-            command:
-              "git reset -q --soft HEAD~1 && git -c user.name=a -c user.email=a@a.invalid commit -qm other --allow-empty",
-            description: "reset",
-          }),
-        );
-      },
+      behave: firstly(
+        call("Bash", {
+          command:
+            "git reset -q --soft HEAD~1 && git -c user.name=a -c user.email=a@a.invalid commit -qm other --allow-empty",
+          description: "reset",
+        }),
+      ),
     });
     expect(run.status).toBe("failed");
     expect(run.of("commit-failed")[0]?.why).toContain("HEAD was moved");
