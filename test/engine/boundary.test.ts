@@ -77,6 +77,25 @@ describe.concurrent("what is in flight at the threshold", () => {
     // `rehearse` itself checks that none is left when the run is over.
   });
 
+  test("a batch that jumps over the agent's own compaction point is handed over before the agent compacts", async () => {
+    const repo = scratchRepo(planFiles([{ id: "1", tasks: 2 }]));
+    const flood = Array.from({ length: 19 }, (_, n) =>
+      call("Bash", {
+        command: `i=0; while [ $i -lt 360 ]; do i=$((i+1)); echo "part ${n} line $i of a long output, word after word after word after word"; done`,
+        description: `part ${n}`,
+      }),
+    );
+    const run = await rehearse({ repo, behave: firstly(...flood) });
+    expect(run.status).toBe("completed");
+    const [stop] = run.of("boundary-decided");
+    expect(stop?.reading.tokens).toBeGreaterThan(167_000);
+    expect(stop?.reading.tokens).toBeLessThan(200_000);
+    expect(stop?.threshold).toBe(154_300);
+    expect(run.of("compacted")).toEqual([]);
+    expect(run.of("checkpoint-saved")).toHaveLength(1);
+    expect(run.done).toEqual(["1/1.1", "1/1.2"]);
+  });
+
   test("a window that the first prompt already fills fails with that reason and does not loop", async () => {
     const repo = scratchRepo(planFiles([{ id: "1", tasks: 2 }]));
     const run = await rehearse({ repo, config: { context_limit: 15_000 } });
