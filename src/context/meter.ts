@@ -43,7 +43,7 @@ export interface Meter {
 
 export const DEFAULT_WINDOW = 200_000;
 /** How many tokens of evidence the fitted ratios are worth before a session's own take over. */
-const PRIOR_TOKENS = 6_000;
+const PRIOR_TOKENS = 3_000;
 /** A tail smaller than this teaches nothing but noise. */
 const LEAST_TAIL = 60;
 const EMPTY_TAIL: Meter["tail"] = { keys: new Set(), tokens: 0 };
