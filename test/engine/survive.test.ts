@@ -109,7 +109,7 @@ describe.concurrent("kill and signals", () => {
 });
 
 describe.concurrent("going on", () => {
-  test("segno run of the same plan goes on with an interrupted run, saying so; with no plan too; with --fresh it does not", async () => {
+  test("segno run of the same plan goes on with an interrupted run, saying so; an old one only when asked, and with no plan none that is old", async () => {
     const place = await site({ repo: scratchRepo(planFiles([{ id: "1", tasks: 2 }])) });
     expect((await place.segno(["run", "PLAN.md"], { killAt: 8 }).ended).signal).toBe("SIGKILL");
     const run = runIn(place.repo);
@@ -128,6 +128,16 @@ describe.concurrent("going on", () => {
     expect([done.code, done.stderr.includes("all its phases are done")]).toEqual([2, true]);
   });
 
+  test("with --fresh an interrupted run is left behind, and a new one begins", async () => {
+    const place = await site({ repo: scratchRepo(planFiles([{ id: "1" }])) });
+    await place.segno(["run", "PLAN.md"], { killAt: 8 }).ended;
+    const run = runIn(place.repo);
+    const fresh = await place.segno(["run", "PLAN.md", "--fresh", "--json"]).ended;
+    expect(fresh.code, fresh.stderr).toBe(0);
+    const [started] = eventsOf(fresh);
+    expect(started?.type === "run-started" && started.run !== run).toBe(true);
+  });
+
   test("a failed run goes on too: a further attempt of the failed phase, from what the first one left", async () => {
     const repo = scratchRepo({
       ...planFiles([{ id: "1", tasks: 2, gates: ["test -f by-hand.txt"] }]),
@@ -144,7 +154,7 @@ describe.concurrent("going on", () => {
     expect(git(repo, "ls-files", "out").split("\n")).toHaveLength(2);
   });
 
-  test("a damaged journal is a clear error that names the line; a newer one is refused", async () => {
+  test("a damaged journal is a clear error that names the line, and what is still sound", async () => {
     const place = await site({ repo: scratchRepo(planFiles([{ id: "1" }])) });
     await place.segno(["run", "PLAN.md"], { killAt: 10 }).ended;
     const path = join(place.repo, ".segno/runs", runIn(place.repo), "journal.jsonl");

@@ -267,6 +267,18 @@ describe("write-back in every form", () => {
     }
   });
 
+  test("an empty status field and an underlined heading can be marked too", () => {
+    for (const source of [
+      PLANS.phaseFile.replace("**Status:** Pending", "**Status:**"),
+      "# T\n\nOne\n---\n- [ ] a\n- [ ] b\n",
+    ]) {
+      const plan = planOf(source);
+      const [phase] = plan.phases;
+      const marked = markPlanFile(plan, "PLAN.md", source, { phase: phase?.id ?? "", status: "done", tasksDone: [] });
+      expect(planOf(marked).phases.map(({ id, mark }) => [id, mark])).toEqual([[phase?.id, "done"]]);
+    }
+  });
+
   test("a checklist whose boxes are all ticked needs no tag", () => {
     const plan = planOf(PLANS.checklist);
     const marked = markPlanFile(plan, "PLAN.md", PLANS.checklist, { phase: "2", status: "done", tasksDone: ["2.1"] });

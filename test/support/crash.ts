@@ -38,9 +38,8 @@ export async function undisturbed(): Promise<Undisturbed> {
 }
 
 export interface Cell {
-  /** How often a task was done more than once. */
+  /** Tasks that were done more than once. */
   redone: string[];
-  /** Sessions that went on in the agent's own conversation. */
   first: Ended;
   resumed: Ended;
 }
@@ -66,17 +65,6 @@ export async function crashAt(k: number, signal: NodeJS.Signals, truth: Undistur
   expect(git(place.repo, "status", "--porcelain")).toBe("");
   for (const task of TASKS) expect(place.done).toContain(task);
   const redone = TASKS.filter((task) => place.done.filter((other) => other === task).length > 1);
-  if (process.env.CRASH_DEBUG !== undefined && redone.length > 0) {
-    process.stdout.write(
-      `k=${k} redone ${redone.join(" ")}\n${[first, resumed]
-        .map((ended) =>
-          eventsOf(ended)
-            .map((event) => `${event.seq} ${event.type} ${JSON.stringify(event).slice(60, 400)}`)
-            .join("\n"),
-        )
-        .join("\n--- resumed\n")}\n`,
-    );
-  }
   expect(place.done.length - TASKS.length).toBeLessThanOrEqual(signal === "SIGKILL" ? 1 : 0);
   const [id = ""] = readdirSync(join(place.repo, ".segno/runs"));
   const alive = existsSync(aliveFile)
