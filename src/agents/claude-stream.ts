@@ -75,8 +75,8 @@ export class ClaudeStream {
           this.#backgroundTasks = message.tasks.filter((task) => task.ambient !== true).length;
         }
         if (message.subtype === "compact_boundary") {
-          this.#observe({ type: "meter", input: { type: "compacted" } });
           const { pre_tokens, post_tokens } = message.compact_metadata;
+          this.#observe({ type: "meter", input: { type: "compacted", after: post_tokens } });
           this.#observe({ type: "compacted", before: pre_tokens, after: post_tokens });
         }
         break;

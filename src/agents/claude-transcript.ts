@@ -19,8 +19,10 @@ interface Line {
   isCompactSummary?: boolean;
   isApiErrorMessage?: boolean;
   attachment?: unknown;
+  event?: { type?: string; usage?: { output_tokens?: number } };
   compactMetadata?: { preTokens?: number };
-  compact_metadata?: { pre_tokens?: number };
+  compact_metadata?: { pre_tokens?: number; post_tokens?: number };
+  microcompactMetadata?: { tokensSaved?: number };
   message?: {
     id?: string;
     role?: string;
@@ -74,9 +76,20 @@ export class TranscriptMeter {
       line.isSidechain === true || (line.parent_tool_use_id !== undefined && line.parent_tool_use_id !== null);
     if (line.type === "assistant") this.#assistant(line, sub);
     else if (sub) return;
+    else if (line.type === "stream_event") this.#streamed(line.event);
     else if (line.type === "user") this.#user(line);
     else if (line.type === "attachment") this.#attachment(line.attachment);
-    else if (line.type === "system" && line.subtype === "compact_boundary") this.#compacted();
+    else if (line.type === "system" && line.subtype === "compact_boundary")
+      this.#compacted(line.compact_metadata?.post_tokens);
+    else if (line.type === "system" && line.subtype === "microcompact_boundary")
+      this.#feed({ type: "shrunk", saved: line.microcompactMetadata?.tokensSaved ?? 0 });
+  }
+
+  /** With partial messages the true output count comes at the end of a call. */
+  #streamed(event: Line["event"]): void {
+    const output = event?.usage?.output_tokens;
+    if (event?.type !== "message_delta" || output === undefined || this.#call === undefined) return;
+    this.#feed({ type: "call-finished", id: this.#call, output });
   }
 
   /** What the client adds to a prompt; some of it is only its own bookkeeping. */
@@ -86,10 +99,10 @@ export class TranscriptMeter {
     this.#append("attachment", { ...sizeOf(attachment), images: 0 }, false);
   }
 
-  #compacted(): void {
+  #compacted(after: number | undefined): void {
     this.compactions.push(this.calls.length);
     this.#call = undefined;
-    this.#meter = meter(this.#meter, { type: "compacted" });
+    this.#feed({ type: "compacted", after });
   }
 
   #assistant({ message, isApiErrorMessage }: Line, sub: boolean): void {
@@ -114,7 +127,12 @@ export class TranscriptMeter {
       this.#count(id, model, counted);
       return;
     }
-    if (prompt === 0) return;
+    if (prompt === 0) {
+      // A call without usage: the truth is not known, but what it said is in the next prompt.
+      this.#feed({ type: "call-started", id, model, prompt });
+      this.#said(id, content);
+      return;
+    }
     if (this.#call !== id) {
       if (this.#seenCalls.has(id)) return;
       this.#began(id, model, prompt, counted);

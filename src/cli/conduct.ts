@@ -3,14 +3,17 @@ import { conductRun } from "../engine/conduct.js";
 import type { World } from "../engine/world.js";
 import type { RunState } from "../run/state.js";
 import { journalPath } from "../store/file.js";
+import { forecastReport } from "../view/context-report.js";
 import type { RunReport } from "../view/report.js";
 import { summaryTable } from "../view/summary.js";
 import { EXIT } from "./exit.js";
 import { printFailure } from "./print.js";
+import { askAtTerminal } from "./questions.js";
 import type { Signals } from "./signals.js";
 
 export async function conduct(world: World, report: RunReport, signals: Signals, json: boolean): Promise<number> {
   signals.conducting(world);
+  askAtTerminal(world, json);
   try {
     await conductRun(world);
   } catch (error) {
@@ -50,6 +53,8 @@ function printEnd({ run }: World, report: RunReport): void {
     console.log(`Phase ${phase.id} failed (${phase.failure.category}): ${phase.failure.message}`);
     console.log(`Recommended: ${phase.failure.recommendation}\n`);
   }
+  const forecasts = forecastReport(figures);
+  if (forecasts.length > 0) console.log(`Forecast against truth:\n  ${forecasts.join("\n  ")}\n`);
   console.log(`repository  ${run.state.top}`);
   console.log(`journal     ${journalPath(run.folder)}`);
   if (run.state.status !== "completed") console.log(`go on with  segno resume ${run.state.run}`);

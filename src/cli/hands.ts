@@ -14,7 +14,7 @@ export function realHands(
     Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
   const report = new RunReport();
-  const print = eventPrinter(json);
+  const print = eventPrinter(json, report);
   const onEvent: Hands["onEvent"] = (event) => {
     report.take(event);
     print(event);

@@ -1,7 +1,9 @@
 /** What commands print, and how they end. */
 import type { Failure } from "../engine/failure.js";
 import type { RunEvent } from "../run/event.js";
+import { contextReport } from "../view/context-report.js";
 import { lineOf } from "../view/lines.js";
+import type { RunReport } from "../view/report.js";
 import { EXIT } from "./exit.js";
 import { wordsOf } from "./words.js";
 
@@ -14,7 +16,7 @@ export function printFailure(failure: Failure, json: boolean): number {
 }
 
 /** One line a person can follow, or one JSON object a machine can. */
-export function eventPrinter(json: boolean): (event: RunEvent) => void {
+export function eventPrinter(json: boolean, report: RunReport): (event: RunEvent) => void {
   if (json) return (event) => console.log(JSON.stringify(event));
   const seen = { percent: -1 };
   return (event) => {
@@ -27,5 +29,8 @@ export function eventPrinter(json: boolean): (event: RunEvent) => void {
     if (line === undefined) return;
     const time = event.at.slice(11, 19);
     console.log(`${time}  ${(line.phase ?? "").padEnd(4)} ${line.symbol} ${line.text}`);
+    if (event.type === "phase-done" || event.type === "phase-failed") {
+      for (const text of contextReport(report.figures, event.phase)) console.log(`${" ".repeat(17)}${text}`);
+    }
   };
 }

@@ -26,7 +26,9 @@ Examples:
   segno rehearse PLAN.md           rehearse your own plan in a scratch clone
   segno run PLAN.md                run it for real
   segno init, segno audit PLAN.md  write a plan, and see what Segno understands of it
+  segno forecast PLAN.md           what it will need: sessions, tokens, cost
   segno status                     how the newest run stands
+  segno answer CHOICE              answer what a run asks
   segno pause | continue | stop    steer it from another terminal
   segno resume                     go on after a stop, a crash or a failure
   segno doctor                     is everything there that a run needs?
@@ -41,6 +43,8 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
       .option("--model <name>", "the model the agent uses")
       .option("--context-limit <tokens>", "cap the context window")
       .option("--context-threshold <percent>", "hand over at this percentage of the window (default 80)")
+      .option("--context-policy <policy>", "at the threshold: restart (default), ask, observe or stop")
+      .option("--context-soft <percent>", "from here hand over at natural boundaries (default 65), or auto")
       .option("--max-restarts <n>", "handovers in a row without a finished task before a phase fails (default 3)");
 
   const runFlags = (command: Command): Command =>
@@ -100,6 +104,18 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
     .option("--sub-phases <how>", "together, or separate: sub-phases of a phase file as phases of their own")
     .addHelpText("after", "\nExamples:\n  segno audit PLAN.md\n  segno audit PLAN.md --strict --json | jq .diagnostics")
     .action(async (plan, flags) => end(await (await import("./commands/audit.js")).auditCommand(plan, flags)));
+
+  contextFlags(program.command("forecast"))
+    .argument("<plan>", "a Markdown file in this repository")
+    .description("Say what each phase is expected to need: context, sessions, tokens and cost. Starts nothing.")
+    .option("--format <name>", "what form the plan has, if Segno guesses wrong")
+    .option("--force", "count phases that the plan marks as done")
+    .option("--quality", "count independent verification and remediation of each phase")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  segno forecast PLAN.md\n  segno forecast PLAN.md --model claude-opus-4-8 --json",
+    )
+    .action(async (plan, flags) => end(await (await import("./commands/forecast.js")).forecastCommand(plan, flags)));
 
   program
     .command("init")
@@ -162,6 +178,14 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
     .option("--json", "print one JSON object")
     .addHelpText("after", "\nExamples:\n  segno skip 2")
     .action(async (phase, flags) => end(await (await import("./commands/steer.js")).skipCommand(phase, flags)));
+
+  program
+    .command("answer")
+    .argument("<words...>", "[RUN] [QUESTION] CHOICE")
+    .description("Answer a question of a run; `segno status` lists them with their choices.")
+    .option("--json", "print one JSON object")
+    .addHelpText("after", "\nExamples:\n  segno answer continue\n  segno answer 2/a1/session/3/ask stop")
+    .action(async (words, flags) => end(await (await import("./commands/steer.js")).answerCommand(words, flags)));
 
   program
     .command("progress")

@@ -1,6 +1,7 @@
 /** The effective configuration: flags, then environment (`SEGNO_*`), then file, then defaults. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { parse } from "yaml";
 import { type Layer, loadConfig, type Sources } from "../config/load.js";
 import { type Config, configSchema } from "../config/schema.js";
 import { bad, good, type Result } from "../engine/failure.js";
@@ -12,6 +13,8 @@ export interface ConfigFlags {
   permissionMode?: string;
   contextLimit?: string;
   contextThreshold?: string;
+  contextPolicy?: string;
+  contextSoft?: string;
   maxRestarts?: string;
   autoCommit?: boolean;
   subPhases?: string | undefined;
@@ -46,12 +49,24 @@ export async function readSettings(
 }
 
 function flagValues(flags: ConfigFlags): Record<string, unknown> {
-  const { model, permissionMode, contextLimit, contextThreshold, maxRestarts, autoCommit, subPhases } = flags;
+  const {
+    model,
+    permissionMode,
+    contextLimit,
+    contextThreshold,
+    contextPolicy,
+    contextSoft,
+    maxRestarts,
+    autoCommit,
+    subPhases,
+  } = flags;
   return {
     model,
     permission_mode: permissionMode,
     context_limit: readValue(contextLimit),
     context_threshold: readValue(contextThreshold),
+    context_policy: contextPolicy,
+    context_soft: readValue(contextSoft),
     max_restarts: readValue(maxRestarts),
     auto_commit: autoCommit,
     sub_phases: subPhases,
@@ -71,5 +86,6 @@ function environmentValues(): Record<string, unknown> {
 function readValue(text: string | undefined): unknown {
   if (text === undefined) return undefined;
   if (text === "true" || text === "false") return text === "true";
+  if (/^\[.*\]$/.test(text)) return parse(text);
   return text.trim() === "" || Number.isNaN(Number(text)) ? text : Number(text);
 }

@@ -44,7 +44,7 @@ export function loadConfig(layers: readonly Layer[]): Loaded {
     }
   }
   const parsed = configSchema.safeParse(values);
-  if (parsed.success) return { ok: true, config: parsed.data, sources };
+  if (parsed.success) return resolveAlias(parsed.data, sources);
   const at = (key: string) => {
     const layer = read.findLast((candidate) => candidate.values[key] !== undefined);
     return { layer: layer?.name ?? ("file" as const), ...(layer?.placeOf(key) ?? NOWHERE) };
@@ -60,6 +60,29 @@ export function loadConfig(layers: readonly Layer[]): Loaded {
   });
   return { ok: false, problems };
 }
+
+/** The threshold's other name; set beside the first in the same layer it would leave open which one counts. */
+function resolveAlias(config: Config, sources: Sources): Loaded {
+  const { context_restart_threshold: ratio } = config;
+  if (ratio === undefined) return { ok: true, config, sources };
+  const [alias, own] = [sources.context_restart_threshold, sources.context_threshold];
+  if (alias === own) {
+    const message = "`context_threshold` and `context_restart_threshold` are both set, and mean the same.";
+    return {
+      ok: false,
+      problems: [{ layer: alias as LayerName, ...NOWHERE, message, fix: "Remove one of them." }],
+    };
+  }
+  const wins = ORDER.indexOf(alias ?? "default") > ORDER.indexOf(own ?? "default");
+  if (!wins) return { ok: true, config, sources };
+  return {
+    ok: true,
+    config: { ...config, context_threshold: ratio * 100 },
+    sources: { ...sources, context_threshold: alias ?? "default" },
+  };
+}
+
+const ORDER: (LayerName | "default")[] = ["default", "preset", "file", "environment", "flag"];
 
 function readLayer(layer: Layer): ReadLayer {
   if ("values" in layer) return { values: { ...layer.values }, placeOf: () => NOWHERE, problems: [] };

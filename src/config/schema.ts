@@ -18,12 +18,70 @@ export const configSchema = z.strictObject({
     .max(10_000_000)
     .optional()
     .describe("Caps the context window, in tokens; the smaller of this and the agent's window counts."),
+  context_policy: z
+    .enum(["restart", "ask", "observe", "stop"])
+    .default("restart")
+    .describe(
+      "What happens at the threshold: `restart` hands over to a fresh session, `ask` asks a person, `stop` saves a checkpoint and stops, `observe` only warns and leaves the agent to compact.",
+    ),
+  context_soft: z
+    .union([z.number().min(1).max(100), z.literal("auto")])
+    .default(65)
+    .describe(
+      "Percent of the window from which a session is handed over at the next natural boundary (a task reported done, a commit, a gate's command passed); `auto` hands over where it is cheaper than going on.",
+    ),
   context_threshold: z
     .number()
     .min(1)
     .max(100)
     .default(80)
     .describe("Percent of the window at which a session is handed over; 100 switches handovers off."),
+  context_restart_threshold: z
+    .number()
+    .gt(0)
+    .max(1)
+    .optional()
+    .describe("Another name for `context_threshold`, as a ratio: 0.8 is 80 percent. Only one of the two may be set."),
+  context_warn: z
+    .array(z.number().min(1).max(100))
+    .max(10)
+    .default([70, 90])
+    .describe("Percentages of the window at which a session is warned about, once each."),
+  tool_call_threshold: z
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(100)
+    .describe("Tool calls after which a session is handed over, only while the agent reports no usage at all."),
+  ask_default: z
+    .enum(["stop", "continue", "force"])
+    .default("stop")
+    .describe("What counts under `context_policy: ask` when nobody answers in time, or answers something else."),
+  ask_timeout_minutes: z
+    .number()
+    .min(0.01)
+    .max(10_080)
+    .default(60)
+    .describe("How long a question waits for an answer."),
+  prompt_budget: z
+    .union([
+      z.int().min(500).max(1_000_000),
+      z.string().regex(/^\d+(\.\d+)?%$/, "it must be tokens, or a percentage like 5%"),
+    ])
+    .default(7_500)
+    .describe("The most that Segno itself says in a prompt: tokens, or a percentage of the window (`5%`)."),
+  max_tokens: z
+    .int()
+    .min(1_000)
+    .max(1_000_000_000_000)
+    .default(2_000_000_000)
+    .describe("Tokens a run may use in all, cached ones and sub-agents' included."),
+  max_cost_usd: z
+    .number()
+    .min(0)
+    .max(1_000_000)
+    .default(250)
+    .describe("What a run may cost at list prices, in dollars."),
   max_restarts: z
     .int()
     .min(0)

@@ -1,3 +1,5 @@
+import { CACHE_READ, CACHE_WRITE, type CallUsage } from "./economy.js";
+
 /** List prices in dollars per million tokens; undefined for models not listed. */
 interface Price {
   input: number;
@@ -10,13 +12,8 @@ const PRICES: [RegExp, Price][] = [
   [/sonnet/, { input: 3, output: 15 }],
   [/haiku-4/, { input: 1, output: 5 }],
 ];
-const CACHE_READ = 0.1;
-const CACHE_WRITE = 1.25;
 
-export function costOf(
-  model: string,
-  usage: { input: number; cacheRead: number; cacheWrite: number; output: number },
-): number | undefined {
+export function costOf(model: string, usage: CallUsage): number | undefined {
   const price = PRICES.find(([form]) => form.test(model))?.[1];
   if (price === undefined) return undefined;
   const { input, cacheRead, cacheWrite, output } = usage;

@@ -4,6 +4,7 @@ import type { RunStatus } from "../run/state.js";
 import { watchClock } from "./clock.js";
 import { openDoor } from "./door.js";
 import { drive } from "./drive.js";
+import { learnFrom } from "./forecasting.js";
 import { postWarden } from "./warden.js";
 import { coolDown } from "./warm.js";
 import type { World } from "./world.js";
@@ -14,6 +15,7 @@ export async function conductRun(world: World): Promise<RunStatus> {
   const door = await openDoor(world);
   world.door = door;
   const clock = watchClock(world, { wall: Date.now, monotonic: () => performance.now() });
+  learnFrom(world);
   try {
     const status = await drive(world);
     if (status !== "completed") await noteTree(world);

@@ -16,6 +16,7 @@ import { serve } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { isOver, stateOfPhase } from "../run/state.js";
+import { answerQuestion } from "./questions.js";
 import type { World } from "./world.js";
 
 export interface DoorFile {
@@ -120,6 +121,10 @@ function routes(world: World, token: string, sessionToken: (session: string) => 
   steer("/skip", async (c) => {
     const { phase } = await bodyOf(c);
     return skipPhase(world, String(phase));
+  });
+  steer("/answer", async (c) => {
+    const { question, answer } = await bodyOf(c);
+    return answerQuestion(run, question === undefined ? undefined : String(question), String(answer), "segno answer");
   });
   app.get("/status", (c) => {
     if (c.get("caller").as !== "user") return refuse(c, 403, "a session may not read the run");

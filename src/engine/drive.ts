@@ -2,7 +2,7 @@
  * The loop: decide, write down what is intended, perform, fold what came of it, decide again. Whoever performs only
  * appends facts; whatever follows from them is decided here.
  */
-import { decide } from "../run/decide.js";
+import { decide, wakeAt } from "../run/decide.js";
 import type { RunStatus } from "../run/state.js";
 import { OBSERVATIONS } from "./live-run.js";
 import { perform } from "./perform.js";
@@ -32,8 +32,26 @@ export async function drive(world: World): Promise<RunStatus> {
       run.append({ type: "command-issued", phase: decision.command.phase, command: decision.command });
       perform(world, decision.command).catch(fail);
     }
+    const callOff = setAlarm(wakeAt(run.state), (moment) => run.append({ type: "time-reached", moment }));
     await changed;
+    callOff();
   }
   if (failure !== undefined) throw failure;
   return run.state.status;
+}
+
+/** Longer waits are looked at again in between: a machine that slept has another clock. */
+const LONGEST_WAIT_MS = 60_000;
+
+/** Rings at the moment; what it returns calls it off. */
+function setAlarm(moment: string | undefined, ring: (moment: string) => void): () => void {
+  if (moment === undefined) return () => {};
+  let timer: NodeJS.Timeout | undefined;
+  const arm = () => {
+    const left = Date.parse(moment) - Date.now();
+    if (left <= 0) ring(moment);
+    else timer = setTimeout(arm, Math.min(left, LONGEST_WAIT_MS));
+  };
+  timer = setTimeout(arm, 0);
+  return () => clearTimeout(timer);
 }

@@ -6,14 +6,35 @@
  * 2. What the agent reports is in the journal before the agent gets its answer.
  */
 import type { AgentSession, Observation, SessionHandlers } from "../agents/agent.js";
-import { type Meter, meter, newMeter, readMeter } from "../context/meter.js";
-import { decideBoundary, handoversOn, thresholdTokens } from "../context/policy.js";
+import { type Economy, handoverCost } from "../context/economy.js";
+import { seenFirstPrompt } from "../context/forecast.js";
+import { expectedGrowth, largeResult, type Meter, meter, newMeter, readMeter } from "../context/meter.js";
+import {
+  type BoundaryDecision,
+  decideBoundary,
+  handoversOn,
+  type Limits,
+  type NaturalBoundary,
+  newWarnings,
+  thresholdTokens,
+} from "../context/policy.js";
+import { kindOfTool } from "../context/ratios.js";
 import type { Claims } from "../handover/checkpoint.js";
-import { isAttempt, phaseOf } from "../run/state.js";
+import type { StopWhy } from "../run/event.js";
+import { isAttempt, phaseOf, type SessionState } from "../run/state.js";
+import { readLearned } from "../store/learned.js";
 import { type SegnoTools, segnoTools, type ToolHandlers } from "../tools/tools.js";
 import { markerOf, type WarmSession, type World } from "./world.js";
 
 const MOST_REFUSED_BATCHES = 3;
+/** Calls a task needs where none was finished yet. */
+const USUAL_CALLS_PER_TASK = 10;
+const STOP_WHY: Record<Extract<BoundaryDecision, { go: false }>["act"], StopWhy> = {
+  "hand-over": "context",
+  ask: "asked",
+  stop: "stop-requested",
+  fail: "window-too-small",
+};
 
 interface Place {
   phase: string;
@@ -28,7 +49,12 @@ export class LiveSession implements WarmSession {
   #agent: AgentSession | undefined;
   #meter: Meter;
   #compactAt: number | undefined;
-  #firstPrompt: number | undefined;
+  #toolCalls = 0;
+  /** What made the boundary that comes next a natural one. */
+  #natural: NaturalBoundary | undefined;
+  readonly #warned = new Set<number>();
+  /** File reads before anything was written. */
+  #reread: number | undefined;
   claims: Claims | undefined;
   #refusedBatches = 0;
   #resumed = false;
@@ -37,7 +63,8 @@ export class LiveSession implements WarmSession {
   constructor(world: World, place: Place) {
     this.#world = world;
     this.#place = place;
-    this.#meter = newMeter(world.run.state.config.context_limit);
+    const { config, top } = world.run.state;
+    this.#meter = newMeter(config.context_limit, seenFirstPrompt(readLearned(top, world.agent.name)));
     this.tools = segnoTools(this.#toolHandlers());
   }
 
@@ -105,7 +132,7 @@ export class LiveSession implements WarmSession {
     switch (observation.type) {
       case "meter":
         this.#meter = meter(this.#meter, observation.input);
-        if (observation.input.type === "call-started") this.#firstPrompt ??= observation.input.prompt;
+        if (observation.input.type === "call-started" && observation.input.prompt === 0) this.#noUsage();
         return;
       case "ready": {
         const { agentSession, model, compactAt } = observation;
@@ -118,20 +145,15 @@ export class LiveSession implements WarmSession {
       }
       case "call": {
         const { id, model, usage, subagent } = observation;
-        run.append({
-          type: "call-made",
-          ...this.#place,
-          call: id,
-          model,
-          usage,
-          subagent,
-          reading: readMeter(this.#meter),
-        });
+        const reading = readMeter(this.#meter);
+        run.append({ type: "call-made", ...this.#place, call: id, model, usage, subagent, reading });
+        if (!subagent) this.#warn();
         return;
       }
       case "tool": {
         const { name, brief, ok, subagent } = observation;
         run.append({ type: "tool-finished", ...this.#place, tool: name, brief, ok, subagent });
+        if (!subagent) this.#toolFinished(name, brief, ok);
         return;
       }
       case "compacted":
@@ -155,20 +177,117 @@ export class LiveSession implements WarmSession {
       const over = this.claims !== undefined || ++this.#refusedBatches >= MOST_REFUSED_BATCHES;
       return over ? { stop: true, why: "reported" } : { stop: false };
     }
+    const natural = this.#natural;
+    this.#natural = undefined;
+    this.#warn();
     const reading = readMeter(this.#meter);
     const decision = decideBoundary(config, {
       reading,
+      limits: this.#limits(),
       // A conversation that was taken up again begins as full as it was.
-      firstPrompt: this.#resumed ? undefined : this.#firstPrompt,
-      compactAt: this.#compactAt,
+      firstPrompt: this.#resumed ? undefined : this.#meter.first,
+      growth: expectedGrowth(this.#meter),
+      natural,
+      toolCalls: this.#toolCalls,
+      economy: this.#economy(reading.tokens, session),
+      continued: run.state.toldOnContext === "continue",
     });
     const asked =
       phase !== undefined && isAttempt(phase) && phase.skipping ? "skipped" : stopping ? "stop-requested" : undefined;
-    const why = asked ?? (decision.go ? (hold === undefined ? undefined : "paused") : decision.why);
+    if (asked === undefined && !decision.go) return this.#stopFor(decision);
+    const why = asked ?? (hold === undefined ? undefined : "paused");
     if (why === undefined) return { stop: false };
-    const threshold = Math.round(thresholdTokens(config, reading.window, this.#compactAt));
-    run.append({ type: "boundary-decided", ...this.#place, why, reading, threshold });
+    const threshold = Math.round(thresholdTokens(config, this.#limits()));
+    run.append({ type: "boundary-decided", ...this.#place, why, reason: "asked for", reading, threshold });
     return { stop: true, why };
+  }
+
+  #stopFor(decision: Extract<BoundaryDecision, { go: false }>): { stop: true; why: StopWhy } {
+    const { run } = this.#world;
+    const { act, rule, threshold, reason } = decision;
+    // Under `ask`, "force" means: hand over without a question.
+    const why = act === "ask" && run.state.toldOnContext === "force" ? "context" : STOP_WHY[act];
+    const reading = readMeter(this.#meter);
+    run.append({ type: "boundary-decided", ...this.#place, why, rule, reason, reading, threshold });
+    if (act === "stop") run.append({ type: "stop-requested", by: "context_policy: stop" });
+    return { stop: true, why };
+  }
+
+  #limits(): Limits {
+    return { window: this.#meter.window, compactAt: this.#compactAt, reserve: largeResult(this.#meter) };
+  }
+
+  /** What a handover would cost and save now, as far as this run knows. */
+  #economy(tokens: number, session: SessionState | undefined): Economy {
+    const { state } = this.#world.run;
+    const phase = state.phases.get(this.#place.phase);
+    const mine = [...state.sessions.values()].filter(({ phase: id }) => id === this.#place.phase);
+    const tasksDone = phase !== undefined && isAttempt(phase) ? phase.tasksDone.length : 0;
+    const left = phaseOf(state, this.#place.phase).tasks.length - tasksDone;
+    const calls = mine.reduce((sum, each) => sum + each.calls, 0);
+    const perTask = tasksDone === 0 ? USUAL_CALLS_PER_TASK : calls / tasksDone;
+    const handedOver = [...state.sessions.values()].filter(({ checkpointWeight }) => checkpointWeight > 0);
+    const starts = [...state.sessions.values()].filter(({ startWeight }) => startWeight > 0);
+    return {
+      calls: session?.calls ?? 0,
+      carried: session?.carried ?? 0,
+      callsLeft: Math.max(0, left) * perTask,
+      handover: handoverCost(tokens, {
+        checkpoints: handedOver.map(({ checkpointWeight }) => checkpointWeight),
+        starts: starts.map(({ startWeight }) => startWeight),
+        rereading: mine.flatMap(({ reread }) => (reread === undefined ? [] : [reread])),
+      }),
+    };
+  }
+
+  #toolFinished(tool: string, brief: string, ok: boolean): void {
+    this.#toolCalls++;
+    if (kindOfTool(tool) === "edit") this.#reread ??= this.#meter.sources.reads;
+    if (!ok || kindOfTool(tool) !== "bash") return;
+    const { gates } = phaseOf(this.#world.run.state, this.#place.phase);
+    if (gates.some(({ check }) => check.type === "command" && brief.includes(check.command))) this.#natural = "gate";
+    else if (/\bgit\b.*\bcommit\b/.test(brief)) this.#natural = "commit";
+  }
+
+  #warn(): void {
+    const reading = readMeter(this.#meter);
+    const { run } = this.#world;
+    for (const level of newWarnings(run.state.config.context_warn, this.#warned, reading)) {
+      this.#warned.add(level);
+      run.append({ type: "context-warned", ...this.#place, level, reading });
+    }
+  }
+
+  /** A call that reports no usage, where others did: said once. */
+  #noUsage(): void {
+    if (this.#saidNoUsage) return;
+    this.#saidNoUsage = true;
+    const { phase } = this.#place;
+    const rest =
+      this.#meter.anchor === undefined ? "what is read and said" : "the last call that did, and what came since";
+    const message = `The agent reports no usage: the context is estimated from ${rest}.`;
+    this.#world.run.append({ type: "warned", phase, message });
+  }
+  #saidNoUsage = false;
+
+  /** What filled the window, for the journal. */
+  measure(): void {
+    const { first, sources } = this.#meter;
+    if (first === undefined) return;
+    const round = (tokens: number) => Math.round(tokens);
+    this.#world.run.append({
+      type: "session-measured",
+      ...this.#place,
+      firstPrompt: first,
+      sources: {
+        reads: round(sources.reads),
+        outputs: round(sources.outputs),
+        prompts: round(sources.prompts),
+        words: round(sources.words),
+      },
+      reread: round(this.#reread ?? sources.reads),
+      largestResult: largeResult(this.#meter),
+    });
   }
 
   #toolHandlers(): ToolHandlers {
@@ -181,6 +300,7 @@ export class LiveSession implements WarmSession {
           return `Recorded as a note. There is no task ${task} in this phase; its tasks are: ${phase.tasks.map((candidate) => candidate.id).join(", ")}.`;
         }
         run.append({ type: "progress-reported", ...this.#place, message, task });
+        if (task !== undefined) this.#natural = "task";
         return "Recorded.";
       },
       decision: ({ text }) => {

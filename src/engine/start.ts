@@ -11,6 +11,7 @@ import { createJournal } from "../store/file.js";
 import { redactor } from "../store/redact.js";
 import { claimRun } from "./claim.js";
 import { bad, type Failure, good, type Result } from "./failure.js";
+import { forecastOf } from "./forecasting.js";
 import { LiveRun } from "./live-run.js";
 import { isInside, type PlanFiles, planFiles } from "./plan-files.js";
 import { newRunId, prepareSegnoFolder, runFolder } from "./runs.js";
@@ -99,6 +100,14 @@ export async function startRun(
             plan.phases.filter((phase) => open.includes(phase.id)),
           ),
   });
+  const chosen = plan.phases.filter(
+    ({ id: phase }) => open.includes(phase) && (options.only === undefined || options.only.includes(phase)),
+  );
+  const { phases, samples, warnings } = forecastOf(plan, chosen, git.top, options.config, {
+    force: options.force === true,
+    quality: false,
+  });
+  run.append({ type: "forecast-made", phases, samples, warnings });
   for (const { message, file, line } of parsed.diagnostics)
     run.append({ type: "warned", message: `${file}:${line}: ${message}` });
   if (untracked.length > 0) run.append({ type: "warned", message: untrackedText(untracked) });

@@ -16,6 +16,8 @@ export interface OpenSession {
   /** What the agent handed over, if it was asked to. */
   claims: Claims | undefined;
   tools: SegnoTools;
+  /** Writes down what filled its window. */
+  measure(): void;
   close(): Promise<number>;
 }
 

@@ -27,6 +27,8 @@ export interface Conversation {
   /** Tool calls that Segno says it saw finish, as it wrote them. */
   seen: string[];
   turns: ModelTurn[];
+  /** Names of the tools it may call. */
+  tools: Set<string>;
 }
 
 export function readConversation(request: ModelRequest): Conversation {
@@ -37,6 +39,7 @@ export function readConversation(request: ModelRequest): Conversation {
     prompt,
     seen: userTexts(request).flatMap(readSeen),
     turns: readTurns(request),
+    tools: new Set((request.tools ?? []).map((tool) => tool.name)),
   };
 }
 

@@ -4,7 +4,8 @@ export type ReplyBlock =
   | { type: "tool_use"; name: string; input: Record<string, unknown> };
 
 export type Reply =
-  | { type: "message"; content: ReplyBlock[] }
+  /** `silent`: without usage figures. */
+  | { type: "message"; content: ReplyBlock[]; silent?: boolean }
   | { type: "error"; status: number; error: string; message: string; headers?: Record<string, string> }
   | { type: "cut"; content: ReplyBlock[] }
   | { type: "hang" };

@@ -95,11 +95,13 @@ async function handle(options: StandInOptions, cache: PromptCache, req: Incoming
     content,
     stop_reason: stop,
     stop_sequence: null,
-    usage,
+    usage: reply.type === "message" && reply.silent === true ? NO_USAGE : usage,
   };
   if (!request.stream) return sendJson(res, 200, body);
   stream(res, body, reply.type === "cut");
 }
+
+const NO_USAGE = { input_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 };
 
 type SentBlock = { type: "text"; text: string } | { type: "tool_use"; id: string; name: string; input: unknown };
 
@@ -129,7 +131,12 @@ function stream(res: ServerResponse, body: Body, cut: boolean): void {
     res.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`);
   // The true output count comes only with message_delta: the first event carries a placeholder, as the real API does.
   send("message_start", {
-    message: { ...body, content: [], stop_reason: null, usage: { ...body.usage, output_tokens: 1 } },
+    message: {
+      ...body,
+      content: [],
+      stop_reason: null,
+      usage: { ...body.usage, output_tokens: Math.min(1, body.usage.output_tokens) },
+    },
   });
   for (const [index, block] of body.content.entries()) {
     if (block.type === "text") {

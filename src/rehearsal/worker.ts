@@ -11,17 +11,19 @@ import { lastTexts, type ModelRequest } from "./request.js";
 export interface WorkerOptions {
   /** How many characters of tool output each task brings into the context. */
   charsPerTask: number;
+  /** The share of finished tasks that its summary of a compacted conversation still knows; 1 if not set. */
+  remembers?: number;
   /** Called for each task as it is done, with the session's own conversation still unanswered. */
   onTask: (done: { phase: string; task: string }) => void;
 }
 
 export function worker(options: WorkerOptions): (request: ModelRequest) => Reply {
   return (request) => {
-    const tools = new Set((request.tools ?? []).map((tool) => tool.name));
-    // Titles, summaries and the like: the agent's own small questions.
-    if (!tools.has(`${TOOL_PREFIX}phase_result`)) return message(say("ok"));
     const conversation = readConversation(request);
+    // Titles and the like: the agent's own small questions.
+    if (!conversation.tools.has("Bash") || conversation.phase === "") return message(say("ok"));
     const asked = lastTexts(request).join("\n");
+    if (asked.includes("create a detailed summary of the conversation")) return summary(conversation, options);
     if (conversation.turns.at(-1)?.calls.some((made) => made.name === `${TOOL_PREFIX}checkpoint`))
       return message(say("Handed over."));
     if (asked.includes(`Call \`${TOOL_PREFIX}checkpoint\``)) return checkpoint(conversation);
@@ -53,13 +55,18 @@ function reportedTasks({ turns, tasks }: Conversation): Set<string> {
 }
 
 function work(conversation: Conversation, options: WorkerOptions): Reply {
-  const { turns, tasks, phase } = conversation;
+  const { turns, tasks, phase, tools } = conversation;
   if (hasResult(conversation)) return message(say("The phase is finished."));
   const reported = reportedTasks(conversation);
   const acted = actedTasks(conversation);
-  const reports = [...acted].filter((id) => !reported.has(id)).map((id) => progress(tasks, id));
+  const reports = tools.has(`${TOOL_PREFIX}progress`)
+    ? [...acted].filter((id) => !reported.has(id)).map((id) => progress(tasks, id))
+    : [];
   const next = tasks.find((task) => !reported.has(task.id) && !acted.has(task.id));
-  if (next === undefined) return message(say("All tasks are done."), ...reports, result(conversation));
+  if (next === undefined) {
+    const ends = tools.has(`${TOOL_PREFIX}phase_result`) ? [...reports, result(conversation)] : [];
+    return message(say("All tasks are done."), ...ends);
+  }
   const last = turns.at(-1);
   const refused = last?.calls.find((made) => made.name === "Write" && made.result?.isError === true);
   // Claude Code wants an existing file to be read before it is overwritten.
@@ -156,6 +163,23 @@ function checkpoint(conversation: Conversation): Reply {
       decisions: [],
     }),
   );
+}
+
+/** What is left of a conversation that the agent compacts: the prompt, with the finished tasks it remembers marked. */
+function summary(conversation: Conversation, { remembers = 1 }: WorkerOptions): Reply {
+  const done = new Set([...reportedTasks(conversation), ...actedTasks(conversation)]);
+  const prompt = conversation.prompt.replaceAll(/^- \[[ x]\] (\S+) /gm, (line, id: string) => {
+    const known = done.has(id) && shareOf(id) < remembers;
+    return known ? `- [x] ${id} ` : line.replace("[x]", "[ ]");
+  });
+  return message(say(`<analysis>The tasks are listed below.</analysis>\n<summary>\n${prompt}\n</summary>`));
+}
+
+/** A number from 0 to 1 that is always the same for the same task. */
+function shareOf(id: string): number {
+  let hash = 7;
+  for (const char of id) hash = (hash * 31 + char.charCodeAt(0)) % 1_009;
+  return hash / 1_009;
 }
 
 /** Commands of gates that failed, as the prompt shows them. */

@@ -7,17 +7,42 @@
  * 2. A phase has at most one command in flight, and at most one session that is not ended.
  * 3. No phase uses more sessions, idle handovers or remediations than its limits allow.
  */
+import { DEFAULT_WINDOW } from "../context/meter.js";
 import { handoversOn, LARGE_RESULT, thresholdTokens } from "../context/policy.js";
 import { type Command, type CommitKind, commandId, type SessionEnd } from "./command.js";
 import type { Fact } from "./event.js";
 import type { PhaseFailure } from "./outcome.js";
-import { type Attempt, isOver, type PhaseState, phaseOf, type RunState, type SessionState } from "./state.js";
+import { CONTEXT_CHOICES, type ContextQuestion, contextQuestionText, type QuestionKind } from "./question.js";
+import {
+  type Attempt,
+  isOver,
+  openQuestions,
+  type PhaseState,
+  phaseOf,
+  type RunState,
+  type SessionState,
+} from "./state.js";
 
 /** A command to perform, or a conclusion that is a fact as soon as it is drawn. */
 export type Decision = { type: "perform"; command: Command } | { type: "conclude"; fact: Fact };
 
+/** The next moment at which time alone changes what is to be done. */
+export const wakeAt = (state: RunState): string | undefined =>
+  state.status === "running"
+    ? openQuestions(state)
+        .map((question) => question.until)
+        .sort()[0]
+    : undefined;
+
 export function decide(state: RunState): Decision[] {
   if (state.status !== "running") return [];
+  const overdue = openQuestions(state).filter((question) => question.until <= state.now);
+  if (overdue.length > 0) {
+    return overdue.map(({ id: question, phase, fallback }) => ({
+      type: "conclude",
+      fact: { type: "question-answered", question, phase, choice: fallback, by: "nobody answered in time" },
+    }));
+  }
   const busy = new Set([...state.inFlight.values()].map((command) => command.phase));
   const decisions: Decision[] = [];
   // What a failed phase left is settled before another begins in the same checkout.
@@ -37,6 +62,11 @@ export function decide(state: RunState): Decision[] {
     if (phase.step === "waiting") {
       if (underWay >= state.parallel || !dependsOn.every((other) => isSatisfied(state.phases.get(other)))) continue;
       underWay++;
+      const asked = askBeforePhase(state, id, phase.attempt);
+      if (asked !== undefined) {
+        if (asked !== "waits") decisions.push(asked);
+        continue;
+      }
     }
     const decision = decidePhase(state, id, phase);
     if (decision !== undefined) decisions.push(decision);
@@ -78,8 +108,46 @@ function concludeRun(state: RunState): Decision[] {
   if (canGoOn && state.stopping) return conclude({ type: "run-stopped", why: "asked to stop" });
   // Paused, with an idle session or with nothing begun: someone will say when it goes on.
   if (canGoOn && state.hold !== undefined) return [];
+  if (openQuestions(state).length > 0) return [];
   const open = [...state.phases].filter(([, phase]) => !isSatisfied(phase)).map(([id]) => id);
   return conclude({ type: "run-failed", phases: open });
+}
+
+/** Under `ask`, a phase that is expected to cross the limit is asked about before it begins. */
+function askBeforePhase(state: RunState, id: string, attempt: number): Decision | "waits" | undefined {
+  const expected = state.forecast.get(id);
+  const { config } = state;
+  if (config.context_policy !== "ask" || !handoversOn(config) || expected === undefined) return undefined;
+  const window = config.context_limit ?? DEFAULT_WINDOW;
+  const limit = Math.round(thresholdTokens(config, { window, compactAt: undefined, reserve: 0 }));
+  if (state.toldOnContext !== undefined || expected.context < limit) return undefined;
+  const question = commandId(id, attempt, "before");
+  const phases = phasesDone(state);
+  const about = { tokens: expected.context, limit, phases, expected: true };
+  return askOnContext(state, question, "before-phase", id, undefined, about);
+}
+
+function askOnContext(
+  state: RunState,
+  question: string,
+  kind: QuestionKind,
+  phase: string,
+  session: string | undefined,
+  about: ContextQuestion,
+): Decision | "waits" {
+  if (state.questions.has(question)) return "waits";
+  const { ask_default: fallback, ask_timeout_minutes: minutes } = state.config;
+  const text = contextQuestionText(phase, about);
+  const choices = CONTEXT_CHOICES;
+  return {
+    type: "conclude",
+    fact: { type: "question-asked", question, kind, phase, session, text, choices, fallback, minutes },
+  };
+}
+
+function phasesDone({ phases }: RunState): { done: number; total: number } {
+  const counted = [...phases.values()].filter((phase) => phase.step !== "skipped");
+  return { done: counted.filter((phase) => phase.step === "done").length, total: counted.length };
 }
 
 const perform = (command: Command): Decision => ({ type: "perform", command });
@@ -169,13 +237,15 @@ function conversationToResume(state: RunState, phase: Attempt): { resumes?: stri
     return { opening: "work" };
   }
   if (session.agentSession === undefined) return { opening: "work" };
-  const room = thresholdTokens(state.config, session.window, session.compactAt) - session.lastTokens;
+  const { window, compactAt, lastTokens } = session;
+  const room = thresholdTokens(state.config, { window, compactAt, reserve: 0 }) - lastTokens;
   const opening = room > LARGE_RESULT || !handoversOn(state.config) ? "work" : "checkpoint";
   return { resumes: session.agentSession, opening };
 }
 
 /** A session that just went idle: ask for a checkpoint, nudge it once, or end it. */
-function decideSession({ stopping, hold }: RunState, phase: Working, session: SessionState): Decision | undefined {
+function decideSession(state: RunState, phase: Working, session: SessionState): Decision | undefined {
+  const { stopping, hold } = state;
   if (session.step !== "idle") return undefined;
   const { end } = session;
   const continueWith = (turn: "nudge" | "checkpoint" | "go-on"): Decision =>
@@ -204,6 +274,7 @@ function decideSession({ stopping, hold }: RunState, phase: Working, session: Se
   switch (end.type) {
     case "stopped":
       if (end.why === "window-too-small") return endWith("window-too-small");
+      if (end.why === "asked" && !stopping) return decideAsked(state, session, continueWith);
       if (end.why !== "paused" || stopping) return continueWith("checkpoint");
       return hold === undefined ? continueWith("go-on") : undefined;
     case "too-long":
@@ -214,6 +285,28 @@ function decideSession({ stopping, hold }: RunState, phase: Working, session: Se
       return session.nudged ? endWith("no-result") : continueWith("nudge");
     default:
       return end satisfies never;
+  }
+}
+
+/** A session that waits at the threshold for a person's word. */
+function decideAsked(
+  state: RunState,
+  session: SessionState,
+  continueWith: (turn: "checkpoint" | "go-on") => Decision,
+): Decision | undefined {
+  switch (state.toldOnContext) {
+    case "continue":
+      return state.hold === undefined ? continueWith("go-on") : undefined;
+    case "force":
+      return continueWith("checkpoint");
+    case undefined: {
+      const { tokens, threshold } = session.boundary ?? { tokens: session.lastTokens, threshold: session.window };
+      const about = { tokens, limit: threshold, phases: phasesDone(state), expected: false };
+      const asked = askOnContext(state, `${session.id}/ask`, "context", session.phase, session.id, about);
+      return asked === "waits" ? undefined : asked;
+    }
+    default:
+      return state.toldOnContext satisfies never;
   }
 }
 

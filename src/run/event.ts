@@ -3,10 +3,14 @@
  * from it. A change of meaning is a new version, upcast in `upcast.ts`.
  */
 import type { Config } from "../config/schema.js";
+import type { PhaseForecast } from "../context/forecast.js";
+import type { Sources } from "../context/meter.js";
+import type { Rule } from "../context/policy.js";
 import type { Reading } from "../context/reading.js";
 import type { FormatName, Plan } from "../plan/model.js";
 import type { Command, CommitKind, Purpose, SessionEnd, TurnKind } from "./command.js";
 import type { FailureCategory, PhaseResult, Recommendation } from "./outcome.js";
+import type { Choice, QuestionKind } from "./question.js";
 
 export const EVENT_VERSION = 1;
 
@@ -21,7 +25,7 @@ export interface Usage {
 }
 
 /** Why a turn was stopped at a boundary. `reported`: the agent handed in what the turn was for. */
-export type StopWhy = "context" | "window-too-small" | "stop-requested" | "paused" | "skipped" | "reported";
+export type StopWhy = "context" | "asked" | "window-too-small" | "stop-requested" | "paused" | "skipped" | "reported";
 
 /** How one turn of an agent ended. */
 export type TurnEnd =
@@ -87,6 +91,22 @@ export type Fact =
   /** A command that was in flight when Segno ended and left no trace: decided anew. */
   | { type: "command-abandoned"; command: string; why: string }
   | { type: "stop-requested"; by: string }
+  /** What each phase is expected to need, and on how many earlier phases here that rests. */
+  | { type: "forecast-made"; phases: PhaseForecast[]; samples: number; warnings: string[] }
+  | {
+      type: "question-asked";
+      question: string;
+      kind: QuestionKind;
+      phase: string;
+      session?: string | undefined;
+      text: string;
+      choices: readonly Choice[];
+      fallback: string;
+      minutes: number;
+    }
+  | { type: "question-answered"; question: string; phase: string; choice: string; by: string }
+  /** A moment that someone waited for has come. */
+  | { type: "time-reached"; moment: string }
   | ({ type: "phase-started"; command: string; head: string; baseline: string; staged: string[] } & OfPhase)
   | ({
       type: "session-started";
@@ -112,8 +132,20 @@ export type Fact =
   | ({
       type: "boundary-decided";
       why: StopWhy;
+      /** Which rule of the context policy ended it, if one did, and its arithmetic. */
+      rule?: Rule | undefined;
+      reason: string;
       reading: Reading;
       threshold: number;
+    } & OfSession)
+  | ({ type: "context-warned"; level: number; reading: Reading } & OfSession)
+  /** What filled the session's window, in tokens. */
+  | ({
+      type: "session-measured";
+      firstPrompt: number;
+      sources: Sources;
+      reread: number;
+      largestResult: number;
     } & OfSession)
   | ({ type: "compaction-blocked" } & OfSession)
   | ({ type: "compacted"; before: number; after?: number | undefined } & OfSession)

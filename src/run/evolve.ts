@@ -2,15 +2,26 @@
  * Folds one event into the state. The same journal always gives the same state; an event of a session that is no
  * longer the phase's own changes nothing but that session's figures.
  */
+import { weightOf } from "../context/economy.js";
 import type { CommitKind } from "./command.js";
-import type { Fact, FactOf, RunEvent, Usage } from "./event.js";
-import { type Attempt, isAttempt, type PhaseState, type RunState, type SessionState, stateOfPhase } from "./state.js";
+import type { FactOf, RunEvent, Usage } from "./event.js";
+import type { Question } from "./question.js";
+import {
+  type Attempt,
+  isAttempt,
+  openQuestions,
+  type PhaseState,
+  type RunState,
+  type SessionState,
+  stateOfPhase,
+} from "./state.js";
 
 interface Folding extends RunState {
   phases: Map<string, PhaseState>;
   sessions: Map<string, SessionState>;
   usersPaths: Map<string, string>;
   inFlight: Map<string, never>;
+  questions: Map<string, Question>;
 }
 
 /** The first event makes the state, every further one changes it in place. */
@@ -56,10 +67,14 @@ function started(event: FactOf<"run-started"> & RunEvent): RunState {
     phases: new Map(phases),
     sessions: new Map(),
     inFlight: new Map(),
+    questions: new Map(),
+    toldOnContext: undefined,
+    now: event.at,
+    forecast: new Map(),
   };
 }
 
-function apply(state: Folding, event: Fact): void {
+function apply(state: Folding, event: RunEvent): void {
   if ("command" in event && typeof event.command === "string") state.inFlight.delete(event.command);
   switch (event.type) {
     case "run-started":
@@ -76,13 +91,28 @@ function apply(state: Folding, event: Fact): void {
         return { ...current, turns, step: "turning", turn: event.turn, nudged };
       });
     case "call-made":
-      return session(state, event, (current) => ({
-        ...current,
-        usage: addUsage(current.usage, event.usage),
-        calls: current.calls + (event.subagent ? 0 : 1),
-        lastTokens: event.subagent ? current.lastTokens : event.reading.tokens,
-        peakPercent: event.subagent ? current.peakPercent : Math.max(current.peakPercent, event.reading.percent),
-      }));
+      return session(state, event, (current) => called(current, event));
+    case "boundary-decided": {
+      const { reading, threshold } = event;
+      return session(state, event, (current) => ({ ...current, boundary: { tokens: reading.tokens, threshold } }));
+    }
+    case "session-measured":
+      return session(state, event, (current) => ({ ...current, reread: event.reread }));
+    case "forecast-made":
+      state.forecast = new Map(event.phases.map((phase) => [phase.phase, phase]));
+      return;
+    case "question-asked": {
+      const { question, kind, phase, session: asking, text, choices, fallback, minutes } = event;
+      const until = new Date(Date.parse(event.at) + minutes * 60_000).toISOString();
+      const asked = { id: question, kind, phase, session: asking, text, choices, fallback, until, answer: undefined };
+      state.questions.set(question, asked);
+      return;
+    }
+    case "question-answered":
+      return answered(state, event);
+    case "time-reached":
+      if (event.moment > state.now) state.now = event.moment;
+      return;
     case "progress-reported":
       return progressed(state, event);
     case "result-reported":
@@ -206,7 +236,7 @@ function apply(state: Folding, event: Fact): void {
     case "session-started":
     case "tool-finished":
     case "decision-recorded":
-    case "boundary-decided":
+    case "context-warned":
     case "compaction-blocked":
     case "compacted":
     case "checkpoint-saved":
@@ -230,6 +260,12 @@ function issued(state: Folding, { command }: FactOf<"command-issued">): void {
         window: 0,
         compactAt: undefined,
         lastTokens: 0,
+        firstPrompt: undefined,
+        carried: 0,
+        startWeight: 0,
+        checkpointWeight: 0,
+        reread: undefined,
+        boundary: undefined,
         model: undefined,
         agentSession: undefined,
         usage,
@@ -264,6 +300,31 @@ function issued(state: Folding, { command }: FactOf<"command-issued">): void {
     default:
       command satisfies never;
   }
+}
+
+function called(current: SessionState, { usage, subagent, reading }: FactOf<"call-made">): SessionState {
+  const spent = { ...current, usage: addUsage(current.usage, usage) };
+  if (subagent) return spent;
+  const prompt = usage.input + usage.cacheRead + usage.cacheWrite;
+  const firstPrompt = current.firstPrompt ?? prompt;
+  return {
+    ...spent,
+    calls: current.calls + 1,
+    firstPrompt,
+    carried: current.carried + Math.max(0, prompt - firstPrompt),
+    startWeight: current.calls === 0 ? weightOf(usage) : current.startWeight,
+    checkpointWeight: current.checkpointWeight + (current.step === "checkpointing" ? weightOf(usage) : 0),
+    lastTokens: reading.tokens,
+    peakPercent: Math.max(current.peakPercent, reading.percent),
+  };
+}
+
+function answered(state: Folding, { question: id, choice, by }: FactOf<"question-answered">): void {
+  const question = state.questions.get(id);
+  if (question === undefined || question.answer !== undefined) return;
+  state.questions.set(id, { ...question, answer: { choice, by } });
+  if (choice === "stop") state.stopping = true;
+  if (choice === "continue" || choice === "force") state.toldOnContext = choice;
 }
 
 function starting(state: Folding, id: string): void {
@@ -326,6 +387,10 @@ function progressed(state: Folding, event: FactOf<"progress-reported">): void {
 }
 
 function sessionEnded(state: Folding, event: FactOf<"session-ended">): void {
+  // What was asked about a session is moot without it.
+  for (const question of openQuestions(state)) {
+    if (question.session === event.session) state.questions.delete(question.id);
+  }
   const ended = state.sessions.get(event.session);
   session(state, event, (current) => ({ ...current, step: "ended", reason: event.reason, message: event.message }));
   attempt(state, event.phase, (phase) => {

@@ -14,10 +14,12 @@
  *   run       running ─▶ completed | failed | stopped ─ resumed ─▶ running          beside it: hold(paused)
  */
 import type { Config } from "../config/schema.js";
+import type { PhaseForecast } from "../context/forecast.js";
 import type { FormatName, Phase, Plan } from "../plan/model.js";
 import type { Command, Purpose, SessionEnd, TurnKind } from "./command.js";
 import type { TurnEnd, Usage } from "./event.js";
 import type { PhaseFailure, PhaseResult } from "./outcome.js";
+import type { Question } from "./question.js";
 
 /** What holds for every phase that was started. */
 export interface Attempt {
@@ -78,8 +80,18 @@ interface SessionFacts {
   agentSession: string | undefined;
   window: number;
   compactAt: number | undefined;
-  /** Tokens in its window after its last call. */
+  /** Tokens in its window after its last call, and the prompt of its first. */
   lastTokens: number;
+  firstPrompt: number | undefined;
+  /** By how much its calls' prompts were above the first, summed. */
+  carried: number;
+  /** What its first call and its checkpoint turn cost, in input tokens at list price. */
+  startWeight: number;
+  checkpointWeight: number;
+  /** Tokens it read before it wrote anything, if it went on from a checkpoint. */
+  reread: number | undefined;
+  /** Where it was last stopped by the context policy. */
+  boundary: { tokens: number; threshold: number } | undefined;
   usage: Usage;
   calls: number;
   /** Prompts it was given. */
@@ -125,6 +137,12 @@ export interface RunState {
   phases: ReadonlyMap<string, PhaseState>;
   sessions: ReadonlyMap<string, SessionState>;
   inFlight: ReadonlyMap<string, Command>;
+  questions: ReadonlyMap<string, Question>;
+  /** What the user said when the context policy asked: from then on it does not ask again. */
+  toldOnContext: "continue" | "force" | undefined;
+  /** The newest moment that is known to have come. */
+  now: string;
+  forecast: ReadonlyMap<string, PhaseForecast>;
 }
 
 export const phaseOf = (state: RunState, id: string): Phase => {
@@ -138,6 +156,10 @@ export const stateOfPhase = (state: RunState, id: string): PhaseState => {
   if (phase === undefined) throw new Error(`no phase ${id} in run ${state.run}`);
   return phase;
 };
+
+/** Questions that wait for an answer. */
+export const openQuestions = (state: RunState): Question[] =>
+  [...state.questions.values()].filter((question) => question.answer === undefined);
 
 export const isOver = (phase: PhaseState): boolean =>
   phase.step === "done" || phase.step === "failed" || phase.step === "skipped";

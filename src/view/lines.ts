@@ -47,11 +47,40 @@ export function lineOf(event: RunEvent): Line | undefined {
         skipped: "skipping",
         reported: "reported",
         context: "handing over",
+        asked: "asking",
         "window-too-small": "the window is too small",
         "stop-requested": "stopping",
       }[event.why];
-      return line("⤳", `${why} at ${percent} % (${thousands(tokens)} tokens, threshold ${thousands(event.threshold)})`);
+      const rule = event.rule === undefined ? "" : `: ${event.reason}`;
+      return line("⤳", `${why} at ${percent} % (${thousands(tokens)} tokens)${rule}`);
     }
+    case "context-warned":
+      return line("!", `the context is at ${event.reading.percent} %, above ${event.level} %`);
+    case "forecast-made": {
+      const { phases } = event;
+      const sum = (pick: (phase: (typeof phases)[number]) => number) =>
+        phases.reduce((total, phase) => total + pick(phase), 0);
+      const cost = phases.some((phase) => phase.cost_usd === null)
+        ? ""
+        : `, $${sum((phase) => phase.cost_usd ?? 0).toFixed(2)}`;
+      const basis = event.samples === 0 ? "general figures" : `${event.samples} earlier phases here`;
+      const warnings = event.warnings.map((warning) => `\n               ! ${warning}`).join("");
+      return line(
+        "~",
+        `forecast: about ${sum((phase) => phase.sessions)} sessions, ${thousands(sum((phase) => phase.tokens))} tokens${cost} (from ${basis})${warnings}`,
+      );
+    }
+    case "question-asked": {
+      const choices = event.choices.map(
+        ({ key, name, meaning }) => `\n                 ${key}  ${name.padEnd(9)} ${meaning}`,
+      );
+      return line(
+        "?",
+        `${event.text}${choices.join("")}\n                 answer with: segno answer ${event.question} <choice>; in ${event.minutes} minutes: ${event.fallback}`,
+      );
+    }
+    case "question-answered":
+      return line("?", `answered: ${event.choice} (${event.by})`);
     case "checkpoint-saved":
       return line(
         "✎",
@@ -124,6 +153,8 @@ export function lineOf(event: RunEvent): Line | undefined {
       );
     case "run-stopped":
       return line("𝄂", `run stopped: ${event.why}`);
+    case "session-measured":
+    case "time-reached":
     case "tree-noted":
     case "command-issued":
     case "command-abandoned":

@@ -1,4 +1,6 @@
 /** A run's events folded into the figures that screens, reports and `--json` show. */
+import { promptBudget } from "../context/budget.js";
+import { costOf } from "../context/prices.js";
 import type { Plan } from "../plan/model.js";
 import type { RunEvent, Usage } from "../run/event.js";
 
@@ -17,6 +19,29 @@ export interface PhaseFigures {
   gates: { name: string; passed: boolean; why: string }[];
   compactions: number;
   failure: { category: string; message: string; recommendation: string } | undefined;
+  cost_usd: number | undefined;
+  context: ContextFigures;
+  forecast: { sessions: number; tokens: number } | undefined;
+}
+
+/** What filled the phase's windows, over all its sessions, in tokens. */
+export interface ContextFigures {
+  /** The agent's own system prompt and tools. */
+  system: number;
+  /** What Segno said: the largest prompt, and all of them. */
+  largest_prompt: number;
+  prompt: number;
+  file_reads: number;
+  tool_output: number;
+  words: number;
+}
+
+export interface OpenQuestion {
+  id: string;
+  phase: string;
+  text: string;
+  choices: { key: string; name: string; meaning: string }[];
+  until: string;
 }
 
 export interface RunFigures {
@@ -26,6 +51,8 @@ export interface RunFigures {
   status: "running" | "paused" | "completed" | "failed" | "stopped";
   phases: PhaseFigures[];
   warnings: string[];
+  questions: OpenQuestion[];
+  prompt_budget: number;
 }
 
 export class RunReport {
@@ -69,6 +96,21 @@ export class RunReport {
       case "warned":
         this.#figures?.warnings.push(event.message);
         return;
+      case "forecast-made":
+        for (const { phase: id, sessions, tokens } of event.phases) {
+          const known = this.#phases.get(id);
+          if (known !== undefined) known.forecast = { sessions, tokens };
+        }
+        return;
+      case "question-asked": {
+        const until = new Date(Date.parse(event.at) + event.minutes * 60_000).toISOString();
+        const { question: id, phase, text, choices } = event;
+        this.#figures?.questions.push({ id, phase, text, choices: [...choices], until });
+        return;
+      }
+      case "question-answered":
+        this.#closeQuestions(({ id }) => id === event.question);
+        return;
       default:
         break;
     }
@@ -82,12 +124,25 @@ export class RunReport {
         return;
       case "session-started":
         phase.sessions++;
+        phase.context.prompt += event.promptTokens;
+        phase.context.largest_prompt = Math.max(phase.context.largest_prompt, event.promptTokens);
         return;
+      case "session-measured": {
+        const { context } = phase;
+        const { reads, outputs, prompts, words } = event.sources;
+        context.system += Math.max(0, event.firstPrompt - prompts);
+        context.file_reads += reads;
+        context.tool_output += outputs;
+        context.words += words;
+        return;
+      }
       case "session-ended":
         if (event.reason === "handed-over" || event.reason === "context-full") phase.restarts++;
+        this.#closeQuestions(({ id }) => id.startsWith(`${event.session}/`));
         return;
       case "call-made":
         phase.tokens = addCall(phase.tokens, event.usage);
+        phase.cost_usd = addCost(phase.cost_usd, costOf(event.model, event.usage));
         if (!event.subagent) phase.peak_percent = Math.max(phase.peak_percent, event.reading.percent);
         return;
       case "boundary-decided":
@@ -127,10 +182,24 @@ export class RunReport {
     }
   }
 
+  #closeQuestions(closed: (question: OpenQuestion) => boolean): void {
+    if (this.#figures !== undefined)
+      this.#figures.questions = this.#figures.questions.filter((question) => !closed(question));
+  }
+
   #start(event: Extract<RunEvent, { type: "run-started" }>): void {
     const { run, plan } = event;
     const leftOut = new Set(event.leftOut);
-    this.#figures = { run, plan: plan.file, title: plan.title, status: "running", phases: [], warnings: [] };
+    this.#figures = {
+      run,
+      plan: plan.file,
+      title: plan.title,
+      status: "running",
+      phases: [],
+      warnings: [],
+      questions: [],
+      prompt_budget: promptBudget(event.config.prompt_budget, event.config.context_limit),
+    };
     const taken = new Set(event.takenAsDone);
     for (const phase of plan.phases) {
       this.#add(phase, taken.has(phase.id) ? "done" : leftOut.has(phase.id) ? "skipped" : "pending");
@@ -152,10 +221,17 @@ export class RunReport {
       gates: [],
       compactions: 0,
       failure: undefined,
+      cost_usd: 0,
+      context: { system: 0, largest_prompt: 0, prompt: 0, file_reads: 0, tool_output: 0, words: 0 },
+      forecast: undefined,
       tasksDone: new Set(tasks.filter((task) => task.ticked).map((task) => task.id)),
     });
   }
 }
+
+/** Undefined as soon as one call has no known price. */
+const addCost = (sum: number | undefined, cost: number | undefined): number | undefined =>
+  sum === undefined || cost === undefined ? undefined : sum + cost;
 
 const addCall = (sum: PhaseFigures["tokens"], usage: Usage): PhaseFigures["tokens"] => ({
   input: sum.input + usage.input,

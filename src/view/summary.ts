@@ -1,21 +1,11 @@
 /** The short report at the end of a run, as text. */
 import { thousands } from "./lines.js";
 import type { PhaseFigures, RunFigures } from "./report.js";
+import { table } from "./table.js";
 
 const HEAD = ["phase", "status", "tasks", "sessions", "handovers", "peak", "tokens", "gates", "commits"];
 
-export function summaryTable(figures: RunFigures): string {
-  const rows = [HEAD, ...figures.phases.map(rowOf)];
-  const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => [...(row[column] as string)].length)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell + " ".repeat((widths[column] as number) - [...cell].length))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
-}
+export const summaryTable = (figures: RunFigures): string => table(HEAD, figures.phases.map(rowOf));
 
 function rowOf(phase: PhaseFigures): string[] {
   const title = phase.title.length > 32 ? `${phase.title.slice(0, 31)}…` : phase.title;

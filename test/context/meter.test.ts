@@ -1,6 +1,6 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Meter, type MeterInput, meter, newMeter, readMeter } from "../../src/context/meter.js";
-import { decideBoundary, handoversOn, thresholdTokens } from "../../src/context/policy.js";
 
 const metered = (...inputs: MeterInput[]): Meter => inputs.reduce(meter, newMeter(100_000));
 const started = (id: string, prompt: number, model = "claude-sonnet-4-5"): MeterInput => ({
@@ -87,39 +87,111 @@ describe("the meter", () => {
   });
 });
 
-describe("the policy", () => {
-  const settings = { context_threshold: 80, max_restarts: 3 };
-  const reading = (tokens: number, window = 100_000) => ({
-    tokens,
-    window,
-    percent: tokens / 1000,
-    source: "exact" as const,
-    margin: 0,
-  });
-  const decide = (tokens: number, more = {}) =>
-    decideBoundary({ ...settings, ...more }, { reading: reading(tokens), firstPrompt: 20_000, compactAt: undefined });
+describe("an agent that reports nothing", () => {
+  const silent = (id: string): MeterInput => started(id, 0);
 
-  test("hands over at or above the threshold, not below", () => {
-    expect(decide(79_999)).toEqual({ go: true });
-    expect(decide(80_000)).toEqual({ go: false, why: "context" });
-  });
-
-  test("is never later than the agent's own compaction, less room for a checkpoint and one large result", () => {
-    expect(thresholdTokens(settings, 200_000, 167_000)).toBe(154_300);
-    expect(thresholdTokens(settings, 200_000, undefined)).toBe(160_000);
-    expect(thresholdTokens(settings, 40_000, 167_000)).toBe(32_000);
+  test("is estimated from what is read and said, with a wide margin that a known first prompt narrows", () => {
+    const inputs = [
+      silent("a"),
+      { type: "call-content", id: "a", text: 369, thinking: 0, toolInput: 0, toolCalls: 0 },
+      result("t", 2_870),
+    ] as MeterInput[];
+    const general = readMeter(inputs.reduce(meter, newMeter(100_000)));
+    expect(general).toMatchObject({ tokens: 31_600 + 100 + 1_034, source: "estimated" });
+    expect(general.margin).toBeGreaterThan(general.tokens / 3);
+    const seen = readMeter(inputs.reduce(meter, newMeter(100_000, 22_000)));
+    expect(seen).toMatchObject({ tokens: 22_000 + 1_134, source: "estimated" });
+    expect(seen.margin).toBeLessThan(seen.tokens / 5);
   });
 
-  test("a first prompt above the threshold is said to be that", () => {
-    expect(decideBoundary(settings, { reading: reading(85_000), firstPrompt: 81_000, compactAt: undefined })).toEqual({
-      go: false,
-      why: "window-too-small",
+  test("usage that stops keeps the last anchor, and the silent calls' words join the tail", () => {
+    const before = readMeter(metered(started("a", 20_000), finished("a", 100), result("t", 2_870)));
+    const after = readMeter(
+      metered(
+        started("a", 20_000),
+        finished("a", 100),
+        result("t", 2_870),
+        silent("b"),
+        { type: "call-content", id: "b", text: 3_690, thinking: 0, toolInput: 0, toolCalls: 0 },
+        result("u", 2_870),
+      ),
+    );
+    expect(after.source).toBe("anchored");
+    expect(after.tokens - before.tokens).toBe(1_000 + 1_034);
+    const again = readMeter(metered(started("a", 20_000), silent("b"), started("c", 23_000), finished("c", 5)));
+    expect(again).toMatchObject({ tokens: 23_005, source: "exact" });
+  });
+});
+
+describe("what shrinks", () => {
+  test("cleared tool results are taken off", () => {
+    const shrunk = metered(started("a", 90_000), finished("a", 100), { type: "shrunk", saved: 30_000 });
+    expect(readMeter(shrunk).tokens).toBe(60_100);
+  });
+
+  test("after a compaction the reading is unknown, and as good as what the agent says is left", () => {
+    expect(readMeter(metered(started("a", 90_000), { type: "compacted", after: 12_000 }))).toMatchObject({
+      tokens: 12_000,
+      source: "unknown",
+    });
+    expect(readMeter(metered(started("a", 20_000), started("b", 90_000), { type: "compacted" }))).toMatchObject({
+      tokens: 26_800,
+      source: "unknown",
     });
   });
 
-  test("a threshold of 100 and no restarts switch handovers off", () => {
-    expect(decide(99_000, { context_threshold: 100 })).toEqual({ go: true });
-    expect(decide(99_000, { max_restarts: 0 })).toEqual({ go: true });
-    expect(handoversOn({ ...settings, max_restarts: 0 })).toBe(false);
+  test("a prompt that silently shrank re-anchors with one call", () => {
+    const state = metered(started("a", 90_000), finished("a", 10), result("t", 2_870), started("b", 60_000));
+    expect(readMeter([finished("b", 10)].reduce(meter, state))).toMatchObject({ tokens: 60_010, source: "exact" });
+  });
+});
+
+/** A session whose tails weigh what they are estimated at, give or take an eighth. */
+const anySession = fc.array(
+  fc.record({
+    output: fc.integer({ min: 1, max: 5_000 }),
+    results: fc.array(fc.integer({ min: 0, max: 40_000 }), { maxLength: 4 }),
+    off: fc.double({ min: 0.88, max: 1.12, noNaN: true }),
+  }),
+  { minLength: 2, maxLength: 30 },
+);
+
+describe("properties of the meter", () => {
+  test("a reading goes down by more than its margin only after a compaction, shrinkage or new session", () => {
+    fc.assert(
+      fc.property(anySession, (calls) => {
+        const state = newMeter(1_000_000);
+        let [prompt, n] = [20_000, 0];
+        for (const { output, results, off } of calls) {
+          const id = `c${n++}`;
+          meter(state, started(id, prompt));
+          meter(state, finished(id, output));
+          const tokens = results.map((chars, index) => {
+            meter(state, result(`${id}-${index}`, chars));
+            return chars / 2.87 + 34;
+          });
+          const before = readMeter(state);
+          prompt = Math.round(prompt + output + tokens.reduce((sum, each) => sum + each, 0) * off);
+          meter(state, started(`c${n}`, prompt));
+          meter(state, finished(`c${n}`, 0));
+          n++;
+          expect(before.tokens - readMeter(state).tokens).toBeLessThanOrEqual(before.margin + 1);
+        }
+      }),
+    );
+  });
+
+  test("what a tail weighs more or less than expected is within the margin said", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 90_000 }),
+        fc.double({ min: 0.77, max: 1.29, noNaN: true }),
+        (chars, off) => {
+          const reading = readMeter(metered(started("a", 20_000), finished("a", 10), result("t", chars)));
+          const truth = 20_010 + (chars / 2.87 + 34) * off;
+          expect(Math.abs(reading.tokens - truth)).toBeLessThanOrEqual(reading.margin + 1);
+        },
+      ),
+    );
   });
 });

@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import { claudeAgent } from "../../src/agents/claude.js";
 import { findProcesses } from "../../src/agents/processes.js";
 import { type Config, configSchema } from "../../src/config/schema.js";
+import type { Learned } from "../../src/context/forecast.js";
 import { conductRun } from "../../src/engine/conduct.js";
 import { preparePlan, startRun } from "../../src/engine/start.js";
 import type { World } from "../../src/engine/world.js";
@@ -10,6 +11,7 @@ import { type Behaviour, type Exchange, startStandIn } from "../../src/rehearsal
 import { rehearsalEnv } from "../../src/rehearsal/stage.js";
 import { worker } from "../../src/rehearsal/worker.js";
 import type { FactOf, FactType, RunEvent } from "../../src/run/event.js";
+import { addLearned } from "../../src/store/learned.js";
 import { scratchFolder, whenOver } from "./scratch.js";
 
 export interface RehearsalOptions {
@@ -21,6 +23,8 @@ export interface RehearsalOptions {
   gates?: "block" | "report";
   allowDirty?: boolean;
   window?: number;
+  /** What earlier phases of this repository taught. */
+  learned?: Learned;
   /** Called with each event, as it happens. */
   onEvent?: (event: RunEvent, world: World | undefined) => void;
 }
@@ -59,6 +63,7 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
     permission_mode: "bypassPermissions",
     ...options.config,
   });
+  if (options.learned !== undefined) addLearned(options.repo, "claude", options.learned);
   const started = await startRun(
     prepared.value,
     {

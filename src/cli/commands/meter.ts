@@ -2,10 +2,11 @@ import { createReadStream, existsSync, readdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { TranscriptMeter } from "../../agents/claude-transcript.js";
-import { type EvaluatedSession, evaluate } from "../../context/evaluate.js";
+import { type EvaluatedSession, evaluate, THRESHOLDS } from "../../context/evaluate.js";
 import { DEFAULT_WINDOW } from "../../context/meter.js";
 import { costOf } from "../../context/prices.js";
 import { thousands } from "../../view/lines.js";
+import { table } from "../../view/table.js";
 import { EXIT } from "../exit.js";
 import { printFailure } from "../print.js";
 
@@ -161,22 +162,18 @@ function showEvaluation(sessions: readonly Session[], json: boolean): void {
     return;
   }
   console.log(
-    `${sessions.length} sessions, ${own.predictions} predictions of the next call's prompt. Error in percent of the true size; at 80 % of the window: sessions.\n`,
+    `${sessions.length} sessions, ${own.predictions} predictions of the next call's prompt. Error in percent of the true size.\n`,
   );
-  const rows = [["way of counting", "median", "p90", "p99", "bias", "exact", "early", "late", "never"]];
-  for (const [name, { error, thresholds }] of [["segno", own] as const, ...Object.entries(baselines)]) {
-    const { exact = 0, early = 0, late = 0, never = 0 } = thresholds["80"] ?? {};
-    rows.push([name, ...[error.median, error.p90, error.p99, error.bias, exact, early, late, never].map(String)]);
-  }
-  const widths = (rows[0] as string[]).map((_, column) =>
-    Math.max(...rows.map((row) => (row[column] as string).length)),
+  const rows = [["segno", own] as const, ...Object.entries(baselines)].map(([name, { error, thresholds }]) => [
+    name,
+    ...[error.median, error.p90, error.p99, error.bias].map(String),
+    ...THRESHOLDS.map((percent) => {
+      const { exact = 0, early = 0, late = 0, never = 0 } = thresholds[percent] ?? {};
+      return `${exact} / ${early} / ${late} / ${never}`;
+    }),
+  ]);
+  console.log(
+    table(["way of counting", "median", "p90", "p99", "bias", ...THRESHOLDS.map((percent) => `at ${percent} %`)], rows),
   );
-  for (const row of rows)
-    console.log(
-      row
-        .map((cell, column) =>
-          column === 0 ? cell.padEnd(widths[0] as number) : cell.padStart(widths[column] as number),
-        )
-        .join("  "),
-    );
+  console.log("\nAt a threshold: sessions in which the way of counting said so exactly / early / late / never.");
 }

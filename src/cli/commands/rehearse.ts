@@ -71,7 +71,7 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
   });
   try {
     const report = new RunReport();
-    const print = eventPrinter(json);
+    const print = eventPrinter(json, report);
     const env = rehearsalEnv(stage, standIn.url);
     const prepared = await preparePlan(place, example ? EXAMPLE_PLAN : (plan as string), options);
     if (!prepared.ok) return printFailure(prepared.failure, json);

@@ -30,6 +30,12 @@ export async function statusCommand(run: string | undefined, flags: { json?: boo
     console.log(
       `${figures.title} (${figures.plan}): ${figures.status}, run ${figures.run}\n\n${summaryTable(figures)}`,
     );
+    for (const { id, text, choices, until } of figures.questions) {
+      const answers = choices.map(({ key, name, meaning }) => `\n  ${key}  ${name.padEnd(9)} ${meaning}`);
+      console.log(
+        `\n? ${text}${answers.join("")}\n  answer with: segno answer ${id} <choice> (until ${until.slice(0, 16).replace("T", " ")} UTC)`,
+      );
+    }
   }
   return EXIT.done;
 }

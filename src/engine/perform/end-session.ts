@@ -6,6 +6,7 @@ export const endSession: Performer<"end-session"> = async (world, { id, session,
   const state = world.run.state.sessions.get(session);
   const end = state?.step === "idle" ? state.end : undefined;
   const message = end?.type === "failed" || end?.type === "crashed" ? end.message : undefined;
+  live?.measure();
   const swept = (await live?.close()) ?? 0;
   world.sessions.delete(session);
   world.run.append({ type: "session-ended", command: id, session, phase, attempt, reason, message, swept });

@@ -1,3 +1,4 @@
+import { promptBudget } from "../../context/budget.js";
 import { changedSince } from "../../git/start.js";
 import { roughTokens } from "../../handover/bounded.js";
 import { renderCheckpoint, unreportedWork } from "../../handover/checkpoint.js";
@@ -42,11 +43,24 @@ export const startSession: Performer<"start-session"> = async (world, command) =
     },
     { type: "turn-started", ...place, turn: asksCheckpoint ? "checkpoint" : "work" },
   );
+  warnOfBudget(world, place, roughTokens(prompt));
   const opened = await live.open(resume);
   const end = await opened.send(prompt, { onlySegnoTools: asksCheckpoint });
   if (asksCheckpoint) await saveCheckpoint(world, live, place);
   run.append({ type: "turn-ended", command: id, ...place, end });
 };
+
+const BUDGET_LEVELS = [95, 75];
+
+/** What Segno itself says must stay small: warned of once per phase and level. */
+function warnOfBudget({ run }: World, { phase }: { phase: string }, tokens: number): void {
+  const { prompt_budget, context_limit } = run.state.config;
+  const budget = promptBudget(prompt_budget, context_limit);
+  const level = BUDGET_LEVELS.find((percent) => tokens * 100 >= budget * percent);
+  if (level === undefined) return;
+  const message = `Segno's prompt for phase ${phase} is at ${level} % of the prompt budget or above it: ${tokens} of ${budget} tokens. Shorten the phase's text, or raise prompt_budget.`;
+  if (!run.warnings.has(message)) run.append({ type: "warned", phase, message });
+}
 
 type StartSession = Extract<Command, { type: "start-session" }>;
 

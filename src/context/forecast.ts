@@ -1,0 +1,199 @@
+/** What a phase will need: its context, sessions, calls, tokens and cost, before anything is spent. */
+import { costOf } from "./prices.js";
+
+/** What earlier phases in this repository needed, per agent. */
+export interface Learned {
+  /** Prompts of first calls, newest last. */
+  firstPrompts: readonly number[];
+  samples: readonly Sample[];
+}
+
+export interface Sample {
+  tasks: number;
+  calls: number;
+  /** Tokens that the phase brought into its windows, over all its sessions. */
+  growth: number;
+  output: number;
+  model: string;
+  window: number;
+}
+
+export const NOTHING_LEARNED: Learned = { firstPrompts: [], samples: [] };
+
+export interface PhaseShape {
+  id: string;
+  tasks: readonly { id: string; title: string }[];
+  complexity: string | undefined;
+  /** Tokens of Segno's own prompt for it, and of the files it names. */
+  prompt: number;
+  files: number;
+}
+
+export interface ForecastSettings {
+  model: string | undefined;
+  context_limit: number | undefined;
+  context_threshold: number;
+  context_soft: number | "auto";
+  max_tokens: number;
+  max_cost_usd: number;
+}
+
+export interface PhaseForecast {
+  phase: string;
+  prompt: number;
+  files: number;
+  /** Tokens its tasks bring in. */
+  work: number;
+  /** All of it in one window, if it had room. */
+  context: number;
+  /** `context` of what one session may fill, in percent. */
+  percent: number;
+  sessions: number;
+  calls: number;
+  tokens: number;
+  cost_usd: number | null;
+  /** Groups of tasks that would fit a session each, where the whole does not. */
+  split: string[][];
+}
+
+export interface Forecast {
+  phases: PhaseForecast[];
+  window: number;
+  /** Tokens one session may fill. */
+  budget: number;
+  /** How many earlier phases it rests on; 0 means public figures only. */
+  samples: number;
+  total: { sessions: number; tokens: number; cost_usd: number | null };
+  warnings: string[];
+}
+
+/** Means of 30,179 public calls; how many calls a task needs is a guess until phases were seen here. */
+const FACTS = { firstPrompt: 32_800, growthPerCall: 1_370, callsPerTask: 10, outputPerCall: 500 };
+const COMPLEXITY: [RegExp, number][] = [
+  [/simple|low|small|trivial/i, 0.6],
+  [/complex|high|large|hard/i, 1.6],
+];
+const FULL = 80;
+/** What independent verification and remediation add to a phase: a session each, of about a third of its work. */
+const QUALITY = 1.7;
+
+export function forecastPlan(
+  phases: readonly PhaseShape[],
+  settings: ForecastSettings,
+  learned: Learned,
+  flags: { quality?: boolean; force?: boolean } = {},
+): Forecast {
+  const recent = learned.samples.slice(-20);
+  const model = settings.model ?? recent.at(-1)?.model;
+  const window = Math.min(settings.context_limit ?? Number.POSITIVE_INFINITY, recent.at(-1)?.window ?? 200_000);
+  const budget = Math.round((window * settings.context_threshold) / 100);
+  const soft = settings.context_soft === "auto" ? budget : Math.min(budget, (window * settings.context_soft) / 100);
+  const first = middle(learned.firstPrompts) ?? FACTS.firstPrompt;
+  const per = perTask(recent);
+  const forecasts = phases.map((shape) => {
+    const tasks = Math.max(1, shape.tasks.length);
+    const factor = recent.length > 0 ? 1 : complexityFactor(shape.complexity);
+    const start = first + shape.prompt;
+    const work = Math.round(tasks * per.growth * factor) + shape.files;
+    const calls = Math.ceil(tasks * per.calls * factor);
+    const room = Math.max(soft - start, budget / 10);
+    const sessions = Math.max(1, Math.ceil(work / room));
+    const average = start + Math.min(work, room) / 2;
+    const quality = flags.quality === true ? QUALITY : 1;
+    const tokens = Math.round((calls + sessions - 1) * average * quality);
+    const written = (work + sessions * start) * quality;
+    const output = calls * per.output * quality;
+    const cost =
+      model === undefined
+        ? undefined
+        : costOf(model, { input: 0, cacheRead: Math.max(0, tokens - written), cacheWrite: written, output });
+    const context = start + work;
+    const percent = Math.round((context / budget) * 100);
+    const fits = Math.max(1, Math.floor(((FULL / 100) * budget - start) / Math.max(1, work / tasks)));
+    return {
+      phase: shape.id,
+      prompt: shape.prompt,
+      files: shape.files,
+      work,
+      context,
+      percent,
+      sessions,
+      calls,
+      tokens,
+      cost_usd: cost === undefined ? null : Math.round(cost * 100) / 100,
+      split: percent > FULL && shape.tasks.length > 1 ? taskGroups(shape.tasks, fits) : [],
+    };
+  });
+  const sum = (pick: (phase: PhaseForecast) => number) => forecasts.reduce((total, phase) => total + pick(phase), 0);
+  const unpriced = forecasts.some((phase) => phase.cost_usd === null);
+  const total = {
+    sessions: sum((phase) => phase.sessions),
+    tokens: sum((phase) => phase.tokens),
+    cost_usd: unpriced ? null : Math.round(sum((phase) => phase.cost_usd ?? 0) * 100) / 100,
+  };
+  const warnings = [...forecasts.flatMap(phaseWarnings), ...budgetWarnings(total, phases.length, settings, flags)];
+  return { phases: forecasts, window, budget, samples: recent.length, total, warnings };
+}
+
+function phaseWarnings({ phase, percent, sessions, split }: PhaseForecast): string[] {
+  if (percent <= FULL) return [];
+  const groups = split.map((group) => (group.length === 1 ? group[0] : `${group[0]} to ${group.at(-1)}`));
+  const proposal = groups.length > 1 ? ` It could be split into ${groups.length}: ${groups.join("; ")}.` : "";
+  return [
+    `Phase ${phase} is expected to need ${percent} % of what one session may fill, and so about ${sessions} sessions.${proposal}`,
+  ];
+}
+
+function budgetWarnings(
+  total: Forecast["total"],
+  phases: number,
+  { max_tokens, max_cost_usd }: ForecastSettings,
+  { quality, force }: { quality?: boolean; force?: boolean },
+): string[] {
+  const over: string[] = [];
+  if (total.tokens > max_tokens) over.push(`${total.tokens} tokens of ${max_tokens} (max_tokens)`);
+  if (total.cost_usd !== null && total.cost_usd > max_cost_usd)
+    over.push(`$${total.cost_usd} of $${max_cost_usd} (max_cost_usd)`);
+  if (over.length === 0) return [];
+  const flags = [force === true ? "--force" : "", quality === true ? "--quality" : ""].filter((flag) => flag !== "");
+  const because = flags.length > 0 && phases > 1 ? ` with ${flags.join(" and ")} on ${phases} phases` : "";
+  return [`The run is expected to exceed its budget${because}: ${over.join(", ")}. Run fewer phases, or raise it.`];
+}
+
+function perTask(samples: readonly Sample[]): { growth: number; calls: number; output: number } {
+  const tasks = samples.reduce((sum, sample) => sum + Math.max(1, sample.tasks), 0);
+  const calls = samples.reduce((sum, sample) => sum + sample.calls, 0);
+  if (tasks === 0 || calls === 0) {
+    const { growthPerCall, callsPerTask, outputPerCall } = FACTS;
+    return { growth: growthPerCall * callsPerTask, calls: callsPerTask, output: outputPerCall };
+  }
+  const growth = samples.reduce((sum, sample) => sum + sample.growth, 0);
+  const output = samples.reduce((sum, sample) => sum + sample.output, 0);
+  return { growth: growth / tasks, calls: calls / tasks, output: output / calls };
+}
+
+const complexityFactor = (complexity: string | undefined): number =>
+  COMPLEXITY.find(([form]) => form.test(complexity ?? ""))?.[1] ?? 1;
+
+/** Groups that the plan itself makes by its numbers (6A.1, 6A.2; 6B.1), else equal parts in order. */
+export function taskGroups(tasks: readonly { id: string }[], most: number): string[][] {
+  const groups = new Map<string, string[]>();
+  for (const { id } of tasks) {
+    const key = id.includes(".") ? id.slice(0, id.lastIndexOf(".")) : "";
+    groups.set(key, [...(groups.get(key) ?? []), id]);
+  }
+  if (groups.size > 1) return [...groups.values()];
+  const parts = Math.min(tasks.length, Math.ceil(tasks.length / Math.max(1, most)));
+  return Array.from({ length: parts }, (_, part) =>
+    tasks
+      .slice(Math.round((part * tasks.length) / parts), Math.round(((part + 1) * tasks.length) / parts))
+      .map((task) => task.id),
+  );
+}
+
+function middle(values: readonly number[]): number | undefined {
+  return values.slice(-20).toSorted((a, b) => a - b)[Math.floor(Math.min(values.length, 20) / 2)];
+}
+
+/** The median prompt of a first call of this agent here, if one was ever seen. */
+export const seenFirstPrompt = ({ firstPrompts }: Learned): number | undefined => middle(firstPrompts);

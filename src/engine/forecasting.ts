@@ -1,0 +1,69 @@
+/** What the phases of a plan will need here, and what they needed. */
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Config } from "../config/schema.js";
+import { type Forecast, forecastPlan } from "../context/forecast.js";
+import { roughTokens } from "../handover/bounded.js";
+import { workPrompt } from "../handover/prompts.js";
+import type { Phase, Plan } from "../plan/model.js";
+import { addLearned, readLearned } from "../store/learned.js";
+import { isInside } from "./plan-files.js";
+import type { World } from "./world.js";
+
+/** No more of a file than an agent reads at once. */
+const MOST_OF_A_FILE = 25_000;
+const CHARS_PER_TOKEN = 3;
+
+export function forecastOf(
+  plan: Plan,
+  phases: readonly Phase[],
+  top: string,
+  config: Config,
+  flags: { quality?: boolean; force?: boolean } = {},
+): Forecast {
+  const shapes = phases.map((phase) => ({
+    id: phase.id,
+    tasks: phase.tasks.filter((task) => flags.force === true || !task.ticked),
+    complexity: phase.complexity,
+    prompt: roughTokens(workPrompt({ plan, phase, tasksDone: [], finished: [] })),
+    files: namedFiles(phase).reduce((sum, path) => sum + tokensOfFile(top, path), 0),
+  }));
+  const { model, context_limit, context_threshold, context_soft, max_tokens, max_cost_usd } = config;
+  const settings = { model, context_limit, context_threshold, context_soft, max_tokens, max_cost_usd };
+  return forecastPlan(shapes, settings, readLearned(top, config.agent), flags);
+}
+
+const namedFiles = ({ files, readFirst }: Phase): string[] => [...new Set([...readFirst, ...files])];
+
+function tokensOfFile(top: string, path: string): number {
+  const full = join(top, path);
+  if (!isInside(top, full) || !existsSync(full) || !statSync(full).isFile()) return 0;
+  return Math.min(MOST_OF_A_FILE, Math.round(statSync(full).size / CHARS_PER_TOKEN));
+}
+
+/** Remembers, phase by phase, what a forecast can be made of next time. */
+export function learnFrom({ run, agent }: World): void {
+  run.onEvent((event) => {
+    if (event.type !== "phase-done") return;
+    const { state } = run;
+    const sessions = [...state.sessions.values()].filter((session) => session.phase === event.phase);
+    const begun = sessions.filter((session) => session.firstPrompt !== undefined);
+    const last = begun.at(-1);
+    if (last?.model === undefined) return;
+    const sum = (pick: (session: (typeof begun)[number]) => number) =>
+      begun.reduce((total, session) => total + pick(session), 0);
+    addLearned(state.top, agent.name, {
+      firstPrompts: begun.map((session) => session.firstPrompt ?? 0),
+      samples: [
+        {
+          tasks: event.tasksDone.length,
+          calls: sum((session) => session.calls),
+          growth: sum((session) => Math.max(0, session.lastTokens - (session.firstPrompt ?? 0))),
+          output: sum((session) => session.usage.output),
+          model: last.model,
+          window: last.window,
+        },
+      ],
+    });
+  });
+}

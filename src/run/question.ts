@@ -1,0 +1,52 @@
+/** A question to a person. It holds a phase, not the run; every one has an answer that counts when nobody gives one. */
+export interface Choice {
+  key: string;
+  name: string;
+  meaning: string;
+}
+
+export type QuestionKind = "context" | "before-phase";
+
+export interface Question {
+  id: string;
+  kind: QuestionKind;
+  phase: string;
+  session: string | undefined;
+  text: string;
+  choices: readonly Choice[];
+  /** The name of the choice that counts when nobody answers. */
+  fallback: string;
+  /** When it does. */
+  until: string;
+  answer: { choice: string; by: string } | undefined;
+}
+
+/** What an answer means: a choice's key or name. */
+export const choiceOf = ({ choices }: Pick<Question, "choices">, answer: string): Choice | undefined =>
+  choices.find(({ key, name }) => answer.trim().toLowerCase() === key || answer.trim().toLowerCase() === name);
+
+export const CONTEXT_CHOICES: readonly Choice[] = [
+  {
+    key: "c",
+    name: "continue",
+    meaning: "go on; it may exceed the limit, and is handed over before the agent compacts",
+  },
+  { key: "s", name: "stop", meaning: "save a checkpoint and stop; `segno resume` goes on" },
+  { key: "f", name: "force", meaning: "hand over to a fresh session now, and prune aggressively from here on" },
+];
+
+export interface ContextQuestion {
+  tokens: number;
+  limit: number;
+  phases: { done: number; total: number };
+  /** Expected, before the phase has begun. */
+  expected: boolean;
+}
+
+export function contextQuestionText(phase: string, { tokens, limit, phases, expected }: ContextQuestion): string {
+  const percent = Math.round((tokens / limit) * 100);
+  const where = expected
+    ? `Phase ${phase} is expected to need ${percent} % of the context limit (${tokens} of ${limit} tokens).`
+    : `Phase ${phase} has reached ${percent} % of the context limit (${tokens} of ${limit} tokens).`;
+  return `${where} Phases completed: ${phases.done} of ${phases.total}, remaining: ${phases.total - phases.done}. Going on may exceed the limit.`;
+}

@@ -1,0 +1,44 @@
+/** After each phase: what filled its windows, and what the run has used so far. */
+import { thousands } from "./lines.js";
+import type { RunFigures } from "./report.js";
+
+const WARN = 75;
+const CRITICAL = 95;
+
+export function contextReport({ phases, prompt_budget: budget }: RunFigures, id: string): string[] {
+  const phase = phases.find((candidate) => candidate.id === id);
+  if (phase === undefined || phase.sessions === 0) return [];
+  const { system, largest_prompt: used, prompt, file_reads, tool_output, words } = phase.context;
+  const percent = Math.round((used / budget) * 100);
+  const state = percent >= CRITICAL ? "critical: " : percent >= WARN ? "warning: " : "";
+  const parts: [string, number][] = [
+    ["system and tools", system],
+    ["prompts", prompt],
+    ["file reads", file_reads],
+    ["tool output", tool_output],
+    ["its own words", words],
+  ];
+  const all = parts.reduce((sum, [, tokens]) => sum + tokens, 0);
+  const filled = parts.map(([name, n]) => `${name} ${thousands(n)} (${Math.round((n / Math.max(1, all)) * 100)} %)`);
+  const sum = (pick: (phase: RunFigures["phases"][number]) => number) =>
+    phases.reduce((total, each) => total + pick(each), 0);
+  const cost = phases.some((each) => each.cost_usd === undefined)
+    ? ""
+    : `, $${sum((each) => each.cost_usd ?? 0).toFixed(2)}`;
+  return [
+    `context: ${filled.join(", ")}`,
+    `prompt budget: ${state}${used} of ${budget} tokens used (${percent} %), ${Math.max(0, budget - used)} left`,
+    `so far: ${sum((each) => each.sessions)} sessions, ${sum((each) => each.restarts)} handovers, ${thousands(sum((each) => each.tokens.total))} tokens${cost}`,
+  ];
+}
+
+/** Forecast against truth, for phases that were done. */
+export function forecastReport({ phases }: RunFigures): string[] {
+  return phases.flatMap((phase) => {
+    if (phase.forecast === undefined || phase.status !== "done" || phase.sessions === 0) return [];
+    const { sessions, tokens } = phase.forecast;
+    return [
+      `phase ${phase.id}: ${phase.sessions} sessions (expected ${sessions}), ${thousands(phase.tokens.total)} tokens (expected ${thousands(tokens)})`,
+    ];
+  });
+}

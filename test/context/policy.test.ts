@@ -1,0 +1,197 @@
+import { describe, expect, test } from "vitest";
+import { handoverCost, weighHandover, weightOf } from "../../src/context/economy.js";
+import {
+  type BoundaryView,
+  type ContextSettings,
+  decideBoundary,
+  handoversOn,
+  newWarnings,
+  thresholdTokens,
+} from "../../src/context/policy.js";
+import type { Reading } from "../../src/context/reading.js";
+
+const SETTINGS: ContextSettings = {
+  context_policy: "restart",
+  context_soft: 65,
+  context_threshold: 80,
+  max_restarts: 3,
+  tool_call_threshold: 100,
+};
+const WINDOW = 100_000;
+const reading = (tokens: number, source: Reading["source"] = "exact"): Reading => ({
+  tokens,
+  window: WINDOW,
+  percent: tokens / 1_000,
+  source,
+  margin: source === "exact" ? 0 : 500,
+});
+const view = (tokens: number, more: Partial<BoundaryView> = {}): BoundaryView => ({
+  reading: reading(tokens),
+  limits: { window: WINDOW, compactAt: undefined, reserve: 0 },
+  firstPrompt: 20_000,
+  growth: 0,
+  natural: undefined,
+  toolCalls: 0,
+  economy: { calls: 0, carried: 0, callsLeft: 0, handover: 20_000 },
+  continued: false,
+  ...more,
+});
+const decide = (tokens: number, settings: Partial<ContextSettings> = {}, more: Partial<BoundaryView> = {}) =>
+  decideBoundary({ ...SETTINGS, ...settings }, view(tokens, more));
+
+describe("the hard threshold", () => {
+  // The effective threshold where the agent compacts nowhere: what the user set, at or above.
+  test.each([
+    [0, 0, true],
+    [50, 49.9, true],
+    [50, 50, false],
+    [89, 90, false],
+    [90, 89, true],
+    [90, 90, false],
+    [90, 91, false],
+    [91, 90, true],
+    [100, 100, true],
+  ])("at a threshold of %s %%, %s %% of the window goes on: %s", (threshold, percent, goes) => {
+    const decision = decide(percent * 1_000, { context_threshold: threshold }, { firstPrompt: undefined });
+    // A threshold of 0 is no threshold that the configuration accepts; at 100 handovers are off.
+    expect(decision.go).toBe(threshold === 0 ? false : goes);
+  });
+
+  test("is never later than the agent's own compaction, less room for a checkpoint and one large result", () => {
+    const at = (window: number, compactAt: number | undefined, reserve = 0) =>
+      thresholdTokens(SETTINGS, { window, compactAt, reserve });
+    expect(at(200_000, 167_000)).toBe(154_300);
+    expect(at(200_000, undefined)).toBe(160_000);
+    expect(at(40_000, 167_000)).toBe(32_000);
+    // A session whose results are larger than usual reserves for those.
+    expect(at(200_000, 167_000, 20_000)).toBe(143_000);
+    expect(at(200_000, 167_000, 150_000)).toBe(83_500);
+  });
+
+  test("a first prompt above it is said to be that, and fails instead of looping", () => {
+    expect(decide(85_000, {}, { firstPrompt: 81_000 })).toMatchObject({
+      go: false,
+      act: "fail",
+      rule: "window-too-small",
+    });
+  });
+
+  test("says which rule, at what threshold and why, with the reading's margin", () => {
+    expect(decide(80_000, {}, { reading: reading(80_000, "anchored") })).toEqual({
+      go: false,
+      act: "hand-over",
+      rule: "threshold",
+      threshold: 80_000,
+      reason: "80000 tokens are at or above the threshold of 80000 (± 500, anchored)",
+    });
+  });
+
+  test("an unknown reading, just after a compaction, decides nothing", () => {
+    expect(decide(99_000, {}, { reading: reading(99_000, "unknown") })).toEqual({ go: true });
+  });
+});
+
+describe("what switches handovers off", () => {
+  test.each([{ context_threshold: 100 }, { max_restarts: 0 }, { context_policy: "observe" as const }])("%j", (off) => {
+    expect(handoversOn({ ...SETTINGS, ...off })).toBe(false);
+    expect(decide(99_900, off, { natural: "task" })).toEqual({ go: true });
+  });
+});
+
+describe("the policies at the threshold", () => {
+  test.each([
+    ["restart", "hand-over"],
+    ["ask", "ask"],
+    ["stop", "stop"],
+  ] as const)("%s: %s", (context_policy, act) => {
+    expect(decide(80_000, { context_policy })).toMatchObject({ act, rule: "threshold" });
+    expect(decide(79_999, { context_policy })).toEqual({ go: true });
+  });
+
+  test("after `continue`, ask does not ask again and hands over at the compaction point", () => {
+    const limits = { window: WINDOW, compactAt: 95_000, reserve: 0 };
+    const continued = (tokens: number) => decide(tokens, { context_policy: "ask" }, { limits, continued: true });
+    expect(continued(82_000)).toEqual({ go: true });
+    expect(continued(95_000 - 4_000 - 8_700)).toMatchObject({ act: "hand-over" });
+  });
+
+  test("the soft threshold is for restart alone", () => {
+    expect(decide(70_000, {}, { natural: "task" })).toMatchObject({ act: "hand-over", rule: "soft" });
+    expect(decide(70_000, { context_policy: "ask" }, { natural: "task" })).toEqual({ go: true });
+    expect(decide(70_000, { context_policy: "stop" }, { natural: "task" })).toEqual({ go: true });
+  });
+});
+
+describe("the soft threshold", () => {
+  test.each(["task", "commit", "gate"] as const)("counts at a natural boundary: %s", (natural) => {
+    expect(decide(65_000, {}, { natural })).toMatchObject({ rule: "soft", threshold: 65_000 });
+    expect(decide(64_999, {}, { natural })).toEqual({ go: true });
+  });
+
+  test("does not count elsewhere, nor where a session begins above it", () => {
+    expect(decide(70_000)).toEqual({ go: true });
+    expect(decide(70_000, {}, { natural: "task", firstPrompt: 66_000 })).toEqual({ go: true });
+  });
+});
+
+describe("the economic rule", () => {
+  const economy = { calls: 20, carried: 400_000, callsLeft: 40, handover: 20_000 };
+
+  test("hands over at a natural boundary when what is left to carry is worth twice a handover, and waiting gains nothing", () => {
+    // 30,000 tokens × 0.1 × 40 calls = 120,000 ≥ 2 × 20,000; load 3,000 ≥ (20,000 + 40,000) / 20 = 3,000.
+    const auto = { context_soft: "auto" as const };
+    const decided = decide(50_000, auto, { natural: "task", economy });
+    expect(decided).toMatchObject({ rule: "economy", act: "hand-over" });
+    expect(decided.go ? "" : decided.reason).toContain("30000 tokens × 0.1 × 40 calls left = 120000");
+    expect(decide(50_000, auto, { economy })).toEqual({ go: true });
+    expect(decide(49_000, auto, { natural: "task", economy })).toEqual({ go: true });
+    expect(decide(50_000, auto, { natural: "task", economy: { ...economy, callsLeft: 13 } })).toEqual({ go: true });
+  });
+
+  test("with nothing left to do it never pays", () => {
+    expect(weighHandover(90_000, 20_000, { ...economy, callsLeft: 0 }).worth).toBe(false);
+  });
+
+  test("a handover costs what this run's cost, else what one may expect", () => {
+    expect(weightOf({ input: 10, cacheRead: 100, cacheWrite: 80, output: 2 })).toBe(10 + 10 + 100 + 10);
+    expect(handoverCost(50_000, { checkpoints: [], starts: [10_000], rereading: [] })).toBe(
+      5_000 + 4_000 + 10_000 + 2_500,
+    );
+    expect(handoverCost(50_000, { checkpoints: [6_000, 8_000], starts: [30_000, 9_000], rereading: [0, 800] })).toBe(
+      7_000 + 9_000 + 500,
+    );
+  });
+});
+
+describe("seen one call ahead", () => {
+  const limits = { window: WINDOW, compactAt: 84_000, reserve: 0 };
+
+  test("a jump like a recent one that would cross the compaction point is handed over before it", () => {
+    // The threshold is 71,300; 60,000 is below it, but another 20,000 would reach 84,000 less the checkpoint's room.
+    expect(decide(60_000, {}, { limits, growth: 20_000 })).toMatchObject({ rule: "forecast", act: "hand-over" });
+    expect(decide(59_999, {}, { limits, growth: 20_000 })).toEqual({ go: true });
+  });
+});
+
+describe("tool_call_threshold", () => {
+  test("counts only while the agent reports nothing", () => {
+    expect(
+      decide(40_000, {}, { reading: reading(40_000, "estimated"), firstPrompt: undefined, toolCalls: 100 }),
+    ).toMatchObject({
+      rule: "tool-calls",
+    });
+    expect(
+      decide(40_000, {}, { reading: reading(40_000, "estimated"), firstPrompt: undefined, toolCalls: 99 }),
+    ).toEqual({ go: true });
+    expect(decide(40_000, {}, { toolCalls: 5_000 })).toEqual({ go: true });
+  });
+});
+
+describe("warnings", () => {
+  test("once each, at or above their level", () => {
+    expect(newWarnings([70, 90], new Set(), reading(69_999))).toEqual([]);
+    expect(newWarnings([70, 90], new Set(), reading(70_000))).toEqual([70]);
+    expect(newWarnings([70, 90], new Set([70]), reading(89_000))).toEqual([]);
+    expect(newWarnings([70, 90], new Set(), reading(95_000))).toEqual([70, 90]);
+  });
+});

@@ -1,0 +1,208 @@
+import { describe, expect, test } from "vitest";
+import { answerQuestion } from "../../src/engine/questions.js";
+import { call, message } from "../../src/rehearsal/reply.js";
+import { planFiles } from "../support/plans.js";
+import { type RehearsalOptions, rehearse } from "../support/rehearsal.js";
+import { scratchRepo } from "../support/scratch.js";
+
+const phase = (tasks: number, gates = ["true"]) => scratchRepo(planFiles([{ id: "1", tasks, gates }]));
+const ids = (n: number, phaseId = "1") => Array.from({ length: n }, (_, index) => `${phaseId}/${phaseId}.${index + 1}`);
+
+/** Answers every question with this, as soon as it is asked. */
+const answering =
+  (choice: string): NonNullable<RehearsalOptions["onEvent"]> =>
+  (event, world) => {
+    if (event.type === "question-asked" && world !== undefined)
+      queueMicrotask(() => answerQuestion(world.run, event.question, choice, "test"));
+  };
+
+describe.concurrent("context policies, with the real Claude Code", () => {
+  test("observe: warns once at 70 and 90 %, never interferes, and the agent really compacts, which is said", async () => {
+    const run = await rehearse({ repo: phase(24), charsPerTask: 29_000, config: { context_policy: "observe" } });
+    expect(run.status).toBe("completed");
+    expect(run.of("compacted").length).toBe(1);
+    expect(run.of("compaction-blocked")).toEqual([]);
+    expect(run.of("boundary-decided")).toEqual([]);
+    expect(run.of("context-warned").map((event) => event.level)).toEqual([70, 90]);
+    expect(run.of("session-started")).toHaveLength(1);
+    expect(run.done).toEqual(ids(24));
+  });
+
+  test.each([{ context_threshold: 100 }, { max_restarts: 0 }])(
+    "%j leaves compaction to the agent, and records it",
+    async (config) => {
+      const run = await rehearse({ repo: phase(23), charsPerTask: 29_000, config });
+      expect(run.status).toBe("completed");
+      expect(run.of("compacted").length).toBe(1);
+      expect(run.of("session-started")).toHaveLength(1);
+    },
+  );
+
+  test.each([
+    ["the whole window of 200,000", {}, 24, 29_000],
+    ["a reduced context_limit", { context_limit: 60_000 }, 12, 20_000],
+  ])("the default policy never lets the agent compact, at %s", async (_, config, tasks, charsPerTask) => {
+    const run = await rehearse({ repo: phase(tasks), charsPerTask, config });
+    expect(run.status).toBe("completed");
+    expect(run.of("compacted")).toEqual([]);
+    expect(run.of("session-ended").filter((event) => event.reason === "handed-over").length).toBeGreaterThan(0);
+    expect(run.done).toEqual(ids(tasks));
+  });
+
+  test("soft: from 65 % on the session ends at a reported task, with the rule and the reading in one event", async () => {
+    const run = await rehearse({ repo: phase(8), charsPerTask: 12_000, config: { context_limit: 60_000 } });
+    expect(run.status).toBe("completed");
+    const [decided] = run.of("boundary-decided");
+    expect(decided).toMatchObject({ why: "context", rule: "soft", threshold: 39_000 });
+    expect(decided?.reason).toContain("a task was reported done");
+    expect(decided?.reading.percent).toBeGreaterThanOrEqual(65);
+    expect(decided?.reading.percent).toBeLessThan(80);
+  });
+
+  test("soft counts a gate's own command that the agent ran, and nothing else before 80 %", async () => {
+    const FILL =
+      'i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo "line $i of some output that fills the window, word by word"; done';
+    const moves = [FILL, FILL, FILL, FILL, "test -f PLAN.md"];
+    const run = await rehearse({
+      repo: phase(1, ["test -f PLAN.md"]),
+      config: { context_limit: 54_000 },
+      behave: (request, worker) => {
+        const next = (request.tools ?? []).length > 0 ? moves.shift() : undefined;
+        return next === undefined ? worker(request) : message(call("Bash", { command: next, description: "fill" }));
+      },
+    });
+    expect(run.status).toBe("completed");
+    expect(run.of("boundary-decided")[0]).toMatchObject({ rule: "soft" });
+    expect(run.of("boundary-decided")[0]?.reason).toContain("a gate's command passed");
+  });
+
+  test("auto: hands over where it is cheaper than going on, and shows its arithmetic", async () => {
+    const run = await rehearse({ repo: phase(40), charsPerTask: 20_000, config: { context_soft: "auto" } });
+    expect(run.status).toBe("completed");
+    expect(run.done).toEqual(ids(40));
+    const decided = run.of("boundary-decided");
+    expect(decided.length).toBeGreaterThan(1);
+    for (const event of decided) {
+      expect(event.rule).toBe("economy");
+      expect(event.reason).toMatch(/\d+ tokens × 0\.1 × \d+ calls left = \d+, at least 2 × \d+ for a handover/);
+      expect(event.reading.percent).toBeLessThan(65);
+    }
+  });
+
+  test("stop: a checkpoint is saved, the work committed, and the run stops to be resumed", async () => {
+    const run = await rehearse({
+      repo: phase(8),
+      charsPerTask: 9_000,
+      config: { context_policy: "stop", context_limit: 45_000 },
+    });
+    expect(run.status).toBe("stopped");
+    expect(run.of("boundary-decided")[0]).toMatchObject({ why: "stop-requested", rule: "threshold" });
+    expect(run.of("checkpoint-saved")).toHaveLength(1);
+    expect(run.of("commit-made")[0]?.kind).toBe("handover");
+  });
+
+  test("a run of calls that grow alike is handed over one call before it would cross the compaction point", async () => {
+    // About 36,000 tokens a call: 127k after three of them is below the threshold, and 163k is the last safe size.
+    const BIG =
+      'for k in 1 2 3; do :; done; i=0; while [ $i -lt 330 ]; do i=$((i+1)); echo "line $i of a long output that fills the window quickly, word after word after word"; done';
+    let moves = 4;
+    const run = await rehearse({
+      repo: phase(1),
+      behave: (request, worker) => {
+        if ((request.tools ?? []).length === 0 || moves-- <= 0) return worker(request);
+        return message(...Array.from({ length: 5 }, () => call("Bash", { command: BIG, description: "fill" })));
+      },
+    });
+    expect(run.status).toBe("completed");
+    expect(run.of("compacted")).toEqual([]);
+    expect(run.of("boundary-decided")[0]).toMatchObject({ rule: "forecast", why: "context" });
+    expect(run.of("boundary-decided")[0]?.reading.percent).toBeLessThan(77);
+  });
+
+  test("usage that never comes: estimated, warned of once, and handed over after tool_call_threshold", async () => {
+    const run = await rehearse({
+      repo: phase(4),
+      config: { tool_call_threshold: 5 },
+      behave: async (request, worker) => {
+        const reply = await worker(request);
+        return reply.type === "message" ? { ...reply, silent: true } : reply;
+      },
+    });
+    expect(run.status).toBe("completed");
+    expect(run.of("warned").filter((event) => event.message.includes("reports no usage")).length).toBe(
+      run.of("session-started").length,
+    );
+    expect(run.of("boundary-decided")[0]).toMatchObject({ rule: "tool-calls", reading: { source: "estimated" } });
+    expect(run.done).toEqual(ids(4));
+  });
+});
+
+describe.concurrent("ask, with the real Claude Code", () => {
+  const config = { context_policy: "ask" as const, context_limit: 45_000, context_warn: [] };
+  // Earlier phases here were small, so that nothing is asked before the phase begins.
+  const small = () => phase(6);
+
+  test("shows percent, phases and the risk; `c` goes on in the same session and does not ask again", async () => {
+    const run = await rehearse({ repo: small(), charsPerTask: 9_000, config, learned: SMALL, onEvent: answering("c") });
+    expect(run.status).toBe("completed");
+    const asked = run.of("question-asked");
+    expect(asked).toHaveLength(1);
+    expect(asked[0]).toMatchObject({ kind: "context", phase: "1", fallback: "stop" });
+    expect(asked[0]?.text).toMatch(
+      /1\d\d % of the context limit .* completed: 0 of 1, remaining: 1\. Going on may exceed the limit/,
+    );
+    expect(asked[0]?.choices.map((choice) => choice.key)).toEqual(["c", "s", "f"]);
+    expect(run.of("session-started")).toHaveLength(1);
+    expect(run.done).toEqual(ids(6));
+  });
+
+  test("`f` hands over to a fresh session, prunes aggressively and does not ask again", async () => {
+    const run = await rehearse({
+      repo: small(),
+      charsPerTask: 9_000,
+      config,
+      learned: SMALL,
+      onEvent: answering("force"),
+    });
+    expect(run.status).toBe("completed");
+    expect(run.of("question-asked")).toHaveLength(1);
+    expect(run.of("session-started").length).toBeGreaterThan(1);
+    expect(run.world.run.state.toldOnContext).toBe("force");
+    expect(run.done).toEqual(ids(6));
+  });
+
+  test("`s` saves a checkpoint and stops", async () => {
+    const run = await rehearse({ repo: small(), charsPerTask: 9_000, config, learned: SMALL, onEvent: answering("s") });
+    expect(run.status).toBe("stopped");
+    expect(run.of("checkpoint-saved")).toHaveLength(1);
+    expect(run.of("session-ended").at(-1)?.reason).toBe("stopped");
+  });
+
+  test("nobody answers: what ask_default says counts", async () => {
+    const run = await rehearse({
+      repo: small(),
+      charsPerTask: 9_000,
+      learned: SMALL,
+      config: { ...config, ask_timeout_minutes: 0.02 },
+    });
+    expect(run.status).toBe("stopped");
+    expect(run.of("question-answered")[0]).toMatchObject({ choice: "stop", by: "nobody answered in time" });
+    expect(run.of("checkpoint-saved")).toHaveLength(1);
+  });
+
+  test("a phase that is expected to cross the limit is asked about before it begins", async () => {
+    const run = await rehearse({ repo: phase(6), config, onEvent: answering("s") });
+    expect(run.status).toBe("stopped");
+    expect(run.of("question-asked")[0]).toMatchObject({ kind: "before-phase" });
+    expect(run.of("question-asked")[0]?.text).toContain("is expected to need");
+    expect(run.of("phase-started")).toEqual([]);
+    const other = await rehearse({ repo: phase(2), config, onEvent: answering("continue") });
+    expect(other.status).toBe("completed");
+    expect(other.of("question-asked")).toHaveLength(1);
+  });
+});
+
+const SMALL = {
+  firstPrompts: [20_000],
+  samples: [{ tasks: 10, calls: 10, growth: 1_000, output: 100, model: "claude-sonnet-4-5", window: 200_000 }],
+};
