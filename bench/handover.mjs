@@ -2,16 +2,9 @@
 // start to its first request; and Segno's memory while an agent works. Real Claude Code, the stand-in model.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { startStandIn } from "../dist/rehearsal/server.js";
 import { worker } from "../dist/rehearsal/worker.js";
-import { median, planOf, report, repository, scratch } from "./measure.mjs";
-
-const SEGNO = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
-const sdk = createRequire(import.meta.url).resolve("@anthropic-ai/claude-agent-sdk");
-const CLAUDE = join(dirname(sdk), `../claude-agent-sdk-${process.platform}-${process.arch}/claude`);
+import { agentEnv, CLAUDE, median, planOf, report, repository, SEGNO } from "./measure.mjs";
 
 const requests = [];
 const answer = worker({ charsPerTask: 9_000, onTask: () => {} });
@@ -26,17 +19,7 @@ const standIn = await startStandIn({
     return answer(request);
   },
 });
-const env = {
-  PATH: process.env.PATH,
-  HOME: scratch(),
-  ANTHROPIC_BASE_URL: standIn.url,
-  ANTHROPIC_API_KEY: "not-a-real-key",
-  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-  DISABLE_AUTOUPDATER: "1",
-  IS_SANDBOX: "1",
-  SEGNO_MODEL: "claude-sonnet-4-5",
-  SEGNO_PERMISSION_MODE: "bypassPermissions",
-};
+const env = agentEnv(standIn.url);
 
 async function plain() {
   const cwd = repository(planOf(1));

@@ -1,8 +1,30 @@
 // What all benchmarks share: medians, a table, a place of their own.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { table as columns } from "../dist/view/table.js";
+
+export const SEGNO = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
+const sdk = createRequire(import.meta.url).resolve("@anthropic-ai/claude-agent-sdk");
+export const CLAUDE = join(dirname(sdk), `../claude-agent-sdk-${process.platform}-${process.arch}/claude`);
+
+/** What an agent under measurement gets: nothing of this machine's but its PATH. */
+export const agentEnv = (url) => ({
+  PATH: process.env.PATH,
+  HOME: scratch(),
+  ANTHROPIC_BASE_URL: url,
+  ANTHROPIC_API_KEY: "not-a-real-key",
+  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+  DISABLE_AUTOUPDATER: "1",
+  IS_SANDBOX: "1",
+  SEGNO_MODEL: "claude-sonnet-4-5",
+  SEGNO_PERMISSION_MODE: "bypassPermissions",
+});
+
+export const table = (head, rows) => `  ${columns(head, rows).replaceAll("\n", "\n  ")}`;
 
 export const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
@@ -15,9 +37,14 @@ export function timed(action) {
 /** Best of several, for work that is all our own: the rest is noise of the machine. */
 export const best = (times, action) => Math.min(...Array.from({ length: times }, () => timed(action)));
 
+const folders = [];
+process.on("exit", () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
 export function scratch() {
   const folder = mkdtempSync(join(tmpdir(), "segno-bench-"));
-  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  folders.push(folder);
   return folder;
 }
 

@@ -2,6 +2,7 @@
  * Claude Code's transcripts and captured stream-json, line by line → calls, readings, and what other ways of counting
  * would have said. Keeps figures only, so a file of any size needs little memory.
  */
+import { Baselines } from "../context/baselines.js";
 import type { Predicted } from "../context/evaluate.js";
 import { type Meter, type MeterInput, meter, newMeter, readMeter } from "../context/meter.js";
 import { type ContentKind, kindOfTool } from "../context/ratios.js";
@@ -52,7 +53,10 @@ interface Block {
 const blocksOf = (content: unknown): Block[] =>
   Array.isArray(content) ? content.filter((block): block is Block => typeof block === "object" && block !== null) : [];
 
+const NOTHING: Predicted["expected"] = {};
+
 export class TranscriptMeter {
+  readonly #foresees: boolean;
   #meter: Meter = newMeter();
   /** The newest main-thread call: its lines share one message id. */
   #call: string | undefined;
@@ -60,14 +64,18 @@ export class TranscriptMeter {
   readonly #tools = new Map<string, string>();
   readonly #seenCalls = new Set<string>();
   #appended = 0;
-  /** Characters seen so far, and sums over calls: what the other ways count. */
-  #seen = { files: 0, outputs: 0, prompts: 0, own: 0, input: 0, withCache: 0 };
+  readonly #others = new Baselines();
 
   readonly calls: Predicted[] = [];
   readonly models = new Set<string>();
   readonly usage = new Map<string, Usage>();
   compactions: number[] = [];
   subagentCalls = 0;
+
+  /** `foresees`: keep what each way of counting expected before each call; without it only the truth is kept. */
+  constructor({ foresees } = { foresees: true }) {
+    this.#foresees = foresees;
+  }
 
   take(value: unknown): void {
     const line = value as Line;
@@ -148,25 +156,17 @@ export class TranscriptMeter {
 
   #began(id: string, model: string, prompt: number, usage: Usage): void {
     this.models.add(model);
-    this.calls.push({ expected: this.#expectations(), truth: prompt });
+    this.calls.push({ expected: this.#foresees ? this.#expectations() : NOTHING, truth: prompt });
     this.#feed({ type: "call-started", id, model, prompt });
     this.#call = id;
     this.#output = 0;
-    this.#seen.input += usage.input + usage.output;
-    this.#seen.withCache += prompt + usage.output;
+    this.#others.called(usage);
   }
 
   /** Before a call: what each way of counting says about its prompt. */
   #expectations(): Predicted["expected"] {
-    const { files, outputs, prompts, own, input, withCache } = this.#seen;
-    const reading = readMeter(this.#meter);
-    return {
-      segno: reading.source === "exact" || reading.source === "anchored" ? reading.tokens : undefined,
-      "chars/4 x 1.3 of reads, outputs, prompts": ((files + outputs + prompts) / 4) * 1.3,
-      "chars/4 of all that is visible": (files + outputs + prompts + own) / 4,
-      "sum of input and output": input,
-      "the same with cache reads": withCache,
-    };
+    const { source, tokens } = readMeter(this.#meter);
+    return { segno: source === "exact" || source === "anchored" ? tokens : undefined, ...this.#others.expected };
   }
 
   #said(id: string, content: unknown): void {
@@ -180,7 +180,7 @@ export class TranscriptMeter {
         if (block.id !== undefined) this.#tools.set(block.id, block.name ?? "");
       }
     }
-    this.#seen.own += said.text + said.toolInput;
+    this.#others.said(said.text + said.toolInput);
     this.#feed({ type: "call-content", id, ...said });
   }
 
@@ -200,9 +200,7 @@ export class TranscriptMeter {
   }
 
   #append(kind: ContentKind, { chars, images }: { chars: number; images: number }, isResult: boolean): void {
-    if (kind === "read") this.#seen.files += chars;
-    else if (isResult) this.#seen.outputs += chars;
-    else this.#seen.prompts += chars;
+    this.#others.appended(kind === "read" ? "reads" : isResult ? "outputs" : "prompts", chars);
     this.#feed({ type: "appended", key: String(++this.#appended), kind, chars, images, isResult });
   }
 

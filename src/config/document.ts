@@ -18,7 +18,9 @@ const keys = (): [string, KeySchema][] =>
 
 /** A configuration in which every key is explained and none is set. */
 export function configurationFile(): string {
-  const parts = keys().map(
+  // The threshold's other name is for files that come from elsewhere.
+  const own = keys().filter(([key]) => key !== "context_restart_threshold");
+  const parts = own.map(
     ([key, schema]) => `# ${(schema.description ?? "").replaceAll("\n", "\n# ")}\n# ${exampleOf(key, schema)}\n`,
   );
   return `# Segno's configuration. Remove the # in front of a key to set it; \`segno config\` shows what counts.\n\n${parts.join("\n")}`;

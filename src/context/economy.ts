@@ -28,8 +28,15 @@ export interface Economy {
   handover: number;
 }
 
+/** What a session's first call cost beyond a call whose prompt is cached, as it would be in a session that goes on. */
+export const startWeight = (usage: CallUsage): number =>
+  weightOf({ ...usage, output: 0 }) - (usage.input + usage.cacheRead + usage.cacheWrite) * CACHE_READ;
+
+/** What a checkpoint's call cost beyond writing the tail to the cache, which the next call would have done. */
+export const checkpointWeight = (usage: CallUsage): number => weightOf({ ...usage, cacheWrite: 0 });
+
 /** What a call cost, in input tokens at list price. */
-export const weightOf = ({ input, cacheRead, cacheWrite, output }: CallUsage): number =>
+const weightOf = ({ input, cacheRead, cacheWrite, output }: CallUsage): number =>
   input + cacheRead * CACHE_READ + cacheWrite * CACHE_WRITE + output * OUTPUT;
 
 const ENOUGH = 2;
@@ -52,21 +59,26 @@ export function weighHandover(
 
 /** A checkpoint's answer, before one was measured. */
 const USUAL_ANSWER = 800;
+const USUAL_CHECKPOINT = 1_000;
 const USUAL_REREADING = 2_000;
 
 export interface HandoverCosts {
   /** What checkpoint turns cost in this run. */
   checkpoints: readonly number[];
-  /** What first calls cost in this run, newest last: a fresh session's prompt, as far as it is not cached. */
+  /** What first calls of sessions after a handover cost in this run, newest last. */
   starts: readonly number[];
+  /** The first prompt of this session, and what Segno said in it: the rest is cached for the next one too. */
+  firstPrompt: number;
+  promptTokens: number;
   /** Tokens that sessions which went on from a checkpoint read before they wrote anything. */
   rereading: readonly number[];
 }
 
 /** What a handover costs now, as measured in this run, else as one may expect. */
-export function handoverCost(tokens: number, { checkpoints, starts, rereading }: HandoverCosts): number {
+export function handoverCost(tokens: number, costs: HandoverCosts): number {
+  const { checkpoints, starts, rereading, firstPrompt, promptTokens } = costs;
   const checkpoint = mean(checkpoints) ?? tokens * CACHE_READ + USUAL_ANSWER * OUTPUT;
-  const start = starts.at(-1) ?? 0;
+  const start = starts.at(-1) ?? (Math.min(firstPrompt, promptTokens) + USUAL_CHECKPOINT) * (CACHE_WRITE - CACHE_READ);
   const reread = (mean(rereading) ?? USUAL_REREADING) * CACHE_WRITE;
   return checkpoint + start + reread;
 }

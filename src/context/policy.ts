@@ -53,6 +53,8 @@ export interface BoundaryView {
   /** What the next call may add, from the recent ones. */
   growth: number;
   natural: NaturalBoundary | undefined;
+  /** Whether tasks of the phase are left: without, a session that is not full may as well end it. */
+  workLeft: boolean;
   toolCalls: number;
   economy: Economy;
   /** The user said "continue" when asked: no question again, and the handover comes at the compaction point. */
@@ -120,7 +122,7 @@ function crossedRule(settings: ContextSettings, view: BoundaryView, hard: number
 
 function crossedSoftly({ context_soft }: ContextSettings, view: BoundaryView): Crossed | undefined {
   const { natural, reading, firstPrompt = 0, economy } = view;
-  if (natural === undefined) return undefined;
+  if (natural === undefined || !view.workLeft) return undefined;
   const { tokens, window } = reading;
   if (context_soft === "auto") {
     const { worth, reason } = weighHandover(tokens, firstPrompt, economy);

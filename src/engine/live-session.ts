@@ -188,6 +188,7 @@ export class LiveSession implements WarmSession {
       firstPrompt: this.#resumed ? undefined : this.#meter.first,
       growth: expectedGrowth(this.#meter),
       natural,
+      workLeft: this.#tasksLeft() > 0,
       toolCalls: this.#toolCalls,
       economy: this.#economy(reading.tokens, session),
       continued: run.state.toldOnContext === "continue",
@@ -220,14 +221,14 @@ export class LiveSession implements WarmSession {
   /** What a handover would cost and save now, as far as this run knows. */
   #economy(tokens: number, session: SessionState | undefined): Economy {
     const { state } = this.#world.run;
-    const phase = state.phases.get(this.#place.phase);
     const mine = [...state.sessions.values()].filter(({ phase: id }) => id === this.#place.phase);
-    const tasksDone = phase !== undefined && isAttempt(phase) ? phase.tasksDone.length : 0;
-    const left = phaseOf(state, this.#place.phase).tasks.length - tasksDone;
+    const left = this.#tasksLeft();
+    const tasksDone = phaseOf(state, this.#place.phase).tasks.length - left;
     const calls = mine.reduce((sum, each) => sum + each.calls, 0);
     const perTask = tasksDone === 0 ? USUAL_CALLS_PER_TASK : calls / tasksDone;
     const handedOver = [...state.sessions.values()].filter(({ checkpointWeight }) => checkpointWeight > 0);
-    const starts = [...state.sessions.values()].filter(({ startWeight }) => startWeight > 0);
+    // The very first session pays for what all later ones find cached.
+    const starts = [...state.sessions.values()].slice(1).filter(({ startWeight }) => startWeight > 0);
     return {
       calls: session?.calls ?? 0,
       carried: session?.carried ?? 0,
@@ -235,9 +236,18 @@ export class LiveSession implements WarmSession {
       handover: handoverCost(tokens, {
         checkpoints: handedOver.map(({ checkpointWeight }) => checkpointWeight),
         starts: starts.map(({ startWeight }) => startWeight),
+        firstPrompt: this.#meter.first ?? 0,
+        promptTokens: session?.promptTokens ?? 0,
         rereading: mine.flatMap(({ reread }) => (reread === undefined ? [] : [reread])),
       }),
     };
+  }
+
+  #tasksLeft(): number {
+    const { state } = this.#world.run;
+    const phase = state.phases.get(this.#place.phase);
+    const done = phase !== undefined && isAttempt(phase) ? phase.tasksDone : [];
+    return phaseOf(state, this.#place.phase).tasks.filter((task) => !done.includes(task.id)).length;
   }
 
   #toolFinished(tool: string, brief: string, ok: boolean): void {

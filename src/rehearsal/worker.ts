@@ -3,6 +3,7 @@
  * that the conversation does not show as done, reports it together with the next tool call, and ends with a result.
  * So it redoes work that a handover forgot: that makes it an honest judge of handovers.
  */
+import { createHash } from "node:crypto";
 import { TOOL_PREFIX } from "../tools/mcp.js";
 import { type Conversation, type GivenTask, readConversation } from "./conversation.js";
 import { call, message, type Reply, type ReplyBlock, say } from "./reply.js";
@@ -177,9 +178,7 @@ function summary(conversation: Conversation, { remembers = 1 }: WorkerOptions): 
 
 /** A number from 0 to 1 that is always the same for the same task. */
 function shareOf(id: string): number {
-  let hash = 7;
-  for (const char of id) hash = (hash * 31 + char.charCodeAt(0)) % 1_009;
-  return hash / 1_009;
+  return createHash("sha256").update(id).digest().readUInt32BE(0) / 2 ** 32;
 }
 
 /** Commands of gates that failed, as the prompt shows them. */

@@ -2,7 +2,7 @@
  * Folds one event into the state. The same journal always gives the same state; an event of a session that is no
  * longer the phase's own changes nothing but that session's figures.
  */
-import { weightOf } from "../context/economy.js";
+import { checkpointWeight, startWeight } from "../context/economy.js";
 import type { CommitKind } from "./command.js";
 import type { FactOf, RunEvent, Usage } from "./event.js";
 import type { Question } from "./question.js";
@@ -96,6 +96,8 @@ function apply(state: Folding, event: RunEvent): void {
       const { reading, threshold } = event;
       return session(state, event, (current) => ({ ...current, boundary: { tokens: reading.tokens, threshold } }));
     }
+    case "session-started":
+      return session(state, event, (current) => ({ ...current, promptTokens: event.promptTokens }));
     case "session-measured":
       return session(state, event, (current) => ({ ...current, reread: event.reread }));
     case "forecast-made":
@@ -233,7 +235,6 @@ function apply(state: Folding, event: RunEvent): void {
       return;
     case "clock-jumped":
     case "door-refused":
-    case "session-started":
     case "tool-finished":
     case "decision-recorded":
     case "context-warned":
@@ -259,6 +260,7 @@ function issued(state: Folding, { command }: FactOf<"command-issued">): void {
       const none = {
         window: 0,
         compactAt: undefined,
+        promptTokens: 0,
         lastTokens: 0,
         firstPrompt: undefined,
         carried: 0,
@@ -312,8 +314,8 @@ function called(current: SessionState, { usage, subagent, reading }: FactOf<"cal
     calls: current.calls + 1,
     firstPrompt,
     carried: current.carried + Math.max(0, prompt - firstPrompt),
-    startWeight: current.calls === 0 ? weightOf(usage) : current.startWeight,
-    checkpointWeight: current.checkpointWeight + (current.step === "checkpointing" ? weightOf(usage) : 0),
+    startWeight: current.calls === 0 ? startWeight(usage) : current.startWeight,
+    checkpointWeight: current.checkpointWeight + (current.step === "checkpointing" ? checkpointWeight(usage) : 0),
     lastTokens: reading.tokens,
     peakPercent: Math.max(current.peakPercent, reading.percent),
   };

@@ -80,12 +80,14 @@ interface SessionFacts {
   agentSession: string | undefined;
   window: number;
   compactAt: number | undefined;
+  /** What Segno said at its start. */
+  promptTokens: number;
   /** Tokens in its window after its last call, and the prompt of its first. */
   lastTokens: number;
   firstPrompt: number | undefined;
   /** By how much its calls' prompts were above the first, summed. */
   carried: number;
-  /** What its first call and its checkpoint turn cost, in input tokens at list price. */
+  /** What its start and its checkpoint turn cost beyond going on in the old one, in input tokens at list price. */
   startWeight: number;
   checkpointWeight: number;
   /** Tokens it read before it wrote anything, if it went on from a checkpoint. */

@@ -54,4 +54,25 @@ describe("configuration", () => {
     const far = loadConfig([file("zzzzzz: 1")]);
     expect(far).toMatchObject({ ok: false, problems: [{ fix: expect.stringContaining("context_threshold") }] });
   });
+
+  test("context_restart_threshold is the threshold's other name, as a ratio; the stronger layer wins, two in one layer are an error", () => {
+    const load = (file: string, flags: Record<string, unknown> = {}) =>
+      loadConfig([
+        { name: "file", source: file },
+        { name: "flag", values: flags },
+      ]);
+    const alias = load("context_restart_threshold: 0.7\n");
+    expect(alias.ok && [alias.config.context_threshold, alias.sources.context_threshold]).toEqual([70, "file"]);
+    const flag = load("context_restart_threshold: 0.7\n", { context_threshold: 60 });
+    expect(flag.ok && flag.config.context_threshold).toBe(60);
+    const both = load("context_restart_threshold: 0.7\ncontext_threshold: 60\n");
+    expect(both.ok ? "" : both.problems[0]?.message).toContain("both set");
+  });
+
+  test("context_soft is a percentage or auto; prompt_budget tokens or a percentage", () => {
+    const load = (source: string) => loadConfig([{ name: "file", source }]);
+    expect(load("context_soft: auto\nprompt_budget: 5%\ncontext_warn: [50, 60]\n").ok).toBe(true);
+    expect(load("context_soft: sometimes\n").ok).toBe(false);
+    expect(load("prompt_budget: a lot\n").ok).toBe(false);
+  });
 });

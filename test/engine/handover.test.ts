@@ -19,8 +19,8 @@ describe.concurrent("a run with handovers", () => {
 
     expect(run.status).toBe("completed");
     expect(run.done).toEqual(["1/1.1", "1/1.2", ...[1, 2, 3, 4, 5, 6, 7, 8].map((n) => `2/2.${n}`)]);
-    const handovers = run.of("session-ended").filter((event) => event.phase === "2" && event.reason === "handed-over");
-    expect(handovers.length).toBeGreaterThanOrEqual(2);
+    const handovers = run.of("session-ended").filter((event) => event.reason === "handed-over");
+    expect(handovers.filter((event) => event.phase === "2").length).toBeGreaterThanOrEqual(2);
     expect(run.of("compacted")).toEqual([]);
     expect(run.of("compaction-blocked")).toEqual([]);
     expect(run.of("commit-made").filter((event) => event.kind === "handover")).toHaveLength(handovers.length);

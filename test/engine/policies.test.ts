@@ -62,7 +62,7 @@ describe.concurrent("context policies, with the real Claude Code", () => {
   test("soft counts a gate's own command that the agent ran, and nothing else before 80 %", async () => {
     const FILL =
       'i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo "line $i of some output that fills the window, word by word"; done';
-    const moves = [FILL, FILL, FILL, FILL, "test -f PLAN.md"];
+    const moves = [FILL, FILL, FILL, FILL, FILL, "test -f PLAN.md"];
     const run = await rehearse({
       repo: phase(1, ["test -f PLAN.md"]),
       config: { context_limit: 54_000 },

@@ -1,6 +1,5 @@
 import { createReadStream, existsSync, readdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
-import { createInterface } from "node:readline";
 import { TranscriptMeter } from "../../agents/claude-transcript.js";
 import { type EvaluatedSession, evaluate, THRESHOLDS } from "../../context/evaluate.js";
 import { DEFAULT_WINDOW } from "../../context/meter.js";
@@ -33,7 +32,7 @@ export async function meterCommand(paths: string[], flags: { json?: boolean; eva
   }
   const sessions: Session[] = [];
   for (const file of paths.flatMap(transcriptsIn)) {
-    const session = await readTranscript(file);
+    const session = await readTranscript(file, flags.evaluate === true);
     if (session.read.calls.length > 0) sessions.push(session);
   }
   if (sessions.length === 0) {
@@ -59,14 +58,10 @@ function transcriptsIn(path: string): string[] {
     .map((name) => join(path, name));
 }
 
-async function readTranscript(file: string): Promise<Session> {
-  const read = new TranscriptMeter();
+async function readTranscript(file: string, foresees: boolean): Promise<Session> {
+  const read = new TranscriptMeter({ foresees });
   let damaged = 0;
-  const lines = createInterface({
-    input: createReadStream(file, { highWaterMark: 1 << 20 }),
-    crlfDelay: Number.POSITIVE_INFINITY,
-  });
-  for await (const line of lines) {
+  for await (const line of linesOf(file)) {
     if (line === "") continue;
     try {
       read.take(JSON.parse(line));
@@ -76,6 +71,21 @@ async function readTranscript(file: string): Promise<Session> {
   }
   const peak = read.calls.reduce((most, call) => Math.max(most, call.truth), 0);
   return { name: basename(file, ".jsonl"), read, window: peak > DEFAULT_WINDOW ? 1_000_000 : DEFAULT_WINDOW, damaged };
+}
+
+/** Lines of a file of any size; a character that is cut by a chunk's end stays whole. */
+async function* linesOf(file: string): AsyncGenerator<string> {
+  let rest = "";
+  for await (const chunk of createReadStream(file, { encoding: "utf8", highWaterMark: 1 << 18 })) {
+    const text = rest + (chunk as string);
+    let start = 0;
+    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", start)) {
+      yield text.slice(start, end);
+      start = end + 1;
+    }
+    rest = text.slice(start);
+  }
+  if (rest !== "") yield rest;
 }
 
 function figuresOf({ name, read, window, damaged }: Session) {

@@ -24,8 +24,8 @@ export async function statusCommand(run: string | undefined, flags: { json?: boo
   for (const event of read.events) report.take(event);
   const { figures } = report;
   if (json) {
-    const { title: _, warnings: __, ...rest } = figures;
-    console.log(JSON.stringify(rest));
+    const { run: id, plan, status, phases, questions } = figures;
+    console.log(JSON.stringify({ run: id, plan, status, phases, ...(questions.length > 0 ? { questions } : {}) }));
   } else {
     console.log(
       `${figures.title} (${figures.plan}): ${figures.status}, run ${figures.run}\n\n${summaryTable(figures)}`,
