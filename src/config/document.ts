@@ -39,7 +39,7 @@ ${sections.join("\n")}`;
 
 const exampleOf = (key: string, schema: KeySchema): string => {
   const value = EXAMPLES[key as keyof typeof EXAMPLES] ?? schema.default ?? schema.enum?.[0] ?? schema.minimum ?? "…";
-  return `${key}: ${typeof value === "string" && /[{}]/.test(value) && !value.startsWith("{") ? JSON.stringify(value) : String(value)}`;
+  return `${key}: ${typeof value === "string" && /[{}]/.test(value) && !value.startsWith("{") ? JSON.stringify(value) : Array.isArray(value) ? JSON.stringify(value) : String(value)}`;
 };
 
 function keySection(key: string, schema: KeySchema): string {
@@ -64,6 +64,7 @@ const TYPES: Record<string, string> = {
   string: "text",
   boolean: "true or false",
   object: "names and values",
+  array: "a list of numbers",
 };
 
 /** Where neither default nor range makes a good example. */
