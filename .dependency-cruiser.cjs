@@ -29,7 +29,7 @@ module.exports = {
     only("config", []),
     only("run", ["plan", "context", "config"]),
     only("tools", ["run"]),
-    only("handover", ["plan", "run", "tools"]),
+    only("handover", ["plan", "run", "tools", "context"]),
     only("agents", ["run", "context", "tools"]),
     only("gates", ["agents"]),
     only("git", []),

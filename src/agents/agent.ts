@@ -26,7 +26,18 @@ export type Observation =
   | { type: "ready"; agentSession: string; model: string; window: number; compactAt: number | undefined }
   | { type: "meter"; input: MeterInput }
   | { type: "call"; id: string; model: string; usage: Usage; subagent: boolean }
-  | { type: "tool"; name: string; brief: string; ok: boolean; subagent: boolean }
+  | {
+      type: "tool";
+      name: string;
+      brief: string;
+      ok: boolean;
+      subagent: boolean;
+      /** Short hashes of what it was called with and of what came back. */
+      call: string;
+      result: string;
+      /** For an edit: the file, and the hash of what was written there. */
+      edit: { file: string; to: string } | undefined;
+    }
   | { type: "said"; text: string }
   | { type: "compacted"; before: number; after: number | undefined };
 

@@ -1,4 +1,5 @@
 /** Claude Code's message stream → observations. Knows which tool calls it has seen whole, and whether all is quiet. */
+import { createHash } from "node:crypto";
 import type { SDKMessage } from "@anthropic-ai/claude-agent-sdk";
 import type { MeterInput } from "../context/meter.js";
 import { kindOfTool } from "../context/ratios.js";
@@ -13,6 +14,14 @@ interface Call {
   final: boolean;
 }
 
+interface ToolCall {
+  call: Call;
+  name: string;
+  brief: string;
+  hash: string;
+  edit: { file: string; to: string } | undefined;
+}
+
 interface ApiUsage {
   input_tokens?: number | null;
   cache_read_input_tokens?: number | null;
@@ -24,7 +33,7 @@ export class ClaudeStream {
   readonly #observe: (observation: Observation) => void;
   /** The call that is being streamed on the main thread. */
   #current: { id: string; call: Call } | undefined;
-  readonly #callOfTool = new Map<string, { call: Call; name: string; brief: string; subagent: boolean }>();
+  readonly #callOfTool = new Map<string, ToolCall>();
   readonly #results = new Set<string>();
   readonly #subagentCalls = new Set<string>();
   #backgroundTasks = 0;
@@ -126,7 +135,9 @@ export class ClaudeStream {
       else if (block.type === "tool_use") {
         said.toolInput += JSON.stringify(block.input).length;
         said.toolCalls++;
-        this.#callOfTool.set(block.id, { call, name: block.name, brief: briefOf(block.name, block.input), subagent });
+        const { name, input } = block;
+        const traced = { hash: shortHash([name, input]), edit: editOf(name, input) };
+        this.#callOfTool.set(block.id, { call, name, brief: briefOf(name, input), ...traced });
       }
     }
     if (!subagent) this.#observe({ type: "meter", input: { type: "call-content", id, ...said } });
@@ -149,6 +160,9 @@ export class ClaudeStream {
         brief: tool?.brief ?? "",
         ok: block.is_error !== true,
         subagent,
+        call: tool?.hash ?? "",
+        result: shortHash(block.content),
+        edit: tool?.edit,
       });
       this.#results.add(id);
       if (subagent) continue;
@@ -159,6 +173,19 @@ export class ClaudeStream {
   #append(appended: Omit<Extract<MeterInput, { type: "appended" }>, "type">): void {
     this.#observe({ type: "meter", input: { type: "appended", ...appended } });
   }
+}
+
+const shortHash = (value: unknown): string =>
+  createHash("sha1")
+    .update(JSON.stringify(value) ?? "")
+    .digest("base64url")
+    .slice(0, 12);
+
+function editOf(name: string, input: unknown): { file: string; to: string } | undefined {
+  if (kindOfTool(name) !== "edit") return undefined;
+  const { file_path, notebook_path, ...what } = input as Record<string, unknown>;
+  const { old_string: _, ...to } = what;
+  return { file: String(file_path ?? notebook_path ?? ""), to: shortHash(to) };
 }
 
 const usageOf = (usage: ApiUsage): Usage => ({

@@ -1,6 +1,6 @@
 /** What a run would do: waves, and the size of each phase's first prompt. Starts nothing. */
 import { roughTokens } from "../handover/bounded.js";
-import { workPrompt } from "../handover/prompts.js";
+import { firstView, workPrompt } from "../handover/prompts.js";
 import { wavesOf } from "../plan/graph.js";
 import type { Plan } from "../plan/model.js";
 import { EXIT } from "./exit.js";
@@ -16,7 +16,7 @@ export function dryRun(plan: Plan, only: readonly string[] | undefined, force: b
           : phase.mark === "done" && !force
             ? "marked done"
             : undefined;
-      const prompt_tokens = roughTokens(workPrompt({ plan, phase, tasksDone: [], finished: [] }));
+      const prompt_tokens = roughTokens(workPrompt(firstView(plan, phase)).text);
       return {
         id,
         title: phase.title,

@@ -90,8 +90,9 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
     .command("status")
     .argument("[run]", "a run's id (default: the newest)")
     .description("Show how a run stands: phases, sessions, handovers, peak context, tokens, gates, commits.")
+    .option("--context", "also the layers of each phase's prompt, and what was left out")
     .option("--json", "print one JSON object")
-    .addHelpText("after", "\nExamples:\n  segno status\n  segno status --json | jq .phases")
+    .addHelpText("after", "\nExamples:\n  segno status --context\n  segno status --json | jq .phases")
     .action(async (run, flags) => end(await (await import("./commands/status.js")).statusCommand(run, flags)));
 
   program

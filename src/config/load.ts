@@ -77,7 +77,7 @@ function resolveAlias(config: Config, sources: Sources): Loaded {
   if (!wins) return { ok: true, config, sources };
   return {
     ok: true,
-    config: { ...config, context_threshold: ratio * 100 },
+    config: { ...config, context_threshold: Math.min(100, ratio * 100) },
     sources: { ...sources, context_threshold: alias ?? "default" },
   };
 }

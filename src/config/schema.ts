@@ -39,9 +39,11 @@ export const configSchema = z.strictObject({
   context_restart_threshold: z
     .number()
     .gt(0)
-    .max(1)
+    .max(2)
     .optional()
-    .describe("Another name for `context_threshold`, as a ratio: 0.8 is 80 percent. Only one of the two may be set."),
+    .describe(
+      "Another name for `context_threshold`, as a ratio: 0.8 is 80 percent; 1 and above switch handovers off. Only one of the two may be set.",
+    ),
   context_warn: z
     .array(z.number().min(1).max(100))
     .max(10)
@@ -70,6 +72,63 @@ export const configSchema = z.strictObject({
     ])
     .default(7_500)
     .describe("The most that Segno itself says in a prompt: tokens, or a percentage of the window (`5%`)."),
+  budget_strategy: z
+    .enum(["fixed", "dynamic", "reserve"])
+    .default("fixed")
+    .describe(
+      "How `prompt_budget` is divided among the phases: equally, by complexity (simple 5, medium 8, complex 12), or 60 % for phases, 20 % for debugging and 20 % held back.",
+    ),
+  pruning: z
+    .enum(["auto", "aggressive", "moderate", "minimal"])
+    .default("auto")
+    .describe(
+      "What later prompts keep of a finished phase: its metadata, also a summary, or all it said. `auto`: aggressive with more than 3 phases, else moderate; minimal in repairs.",
+    ),
+  checkpoint_tokens: z
+    .int()
+    .min(300)
+    .max(100_000)
+    .default(2_000)
+    .describe(
+      "The most tokens a checkpoint takes in the next prompt; longer lists are cut, with a count of what was left out.",
+    ),
+  checkpoint_slots: z.int().min(1).max(100).default(3).describe("How many checkpoints of a phase are kept."),
+  checkpoint_timeout_seconds: z
+    .number()
+    .min(1)
+    .max(3_600)
+    .default(180)
+    .describe("How long a session may take to hand over; after that the ledger alone serves."),
+  stuck_repeats: z
+    .int()
+    .min(0)
+    .max(1_000)
+    .default(4)
+    .describe(
+      "The same tool call with the same result, this often and with no edit in between, counts as going round in circles; 0 switches it off.",
+    ),
+  stuck_errors: z
+    .int()
+    .min(0)
+    .max(1_000)
+    .default(3)
+    .describe(
+      "The same error, this often and with no edit in between, counts as going round in circles; 0 switches it off.",
+    ),
+  stuck_limit: z
+    .int()
+    .min(0)
+    .max(1_000)
+    .default(3)
+    .describe(
+      "How often a phase may go round in circles without a finished task: first it is warned of, then its session is ended and the next one waits, at this number it fails; 0 switches it off.",
+    ),
+  stuck_backoff_seconds: z
+    .number()
+    .min(0)
+    .max(86_400)
+    .default(30)
+    .describe("How long a phase that went round in circles waits before its next session; doubled each time."),
   max_tokens: z
     .int()
     .min(1_000)

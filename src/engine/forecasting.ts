@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Config } from "../config/schema.js";
 import { type Forecast, forecastPlan } from "../context/forecast.js";
 import { roughTokens } from "../handover/bounded.js";
-import { workPrompt } from "../handover/prompts.js";
+import { firstView, workPrompt } from "../handover/prompts.js";
 import type { Phase, Plan } from "../plan/model.js";
 import { addLearned, readLearned } from "../store/learned.js";
 import { isInside } from "./plan-files.js";
@@ -25,7 +25,7 @@ export function forecastOf(
     id: phase.id,
     tasks: phase.tasks.filter((task) => flags.force === true || !task.ticked),
     complexity: phase.complexity,
-    prompt: roughTokens(workPrompt({ plan, phase, tasksDone: [], finished: [] })),
+    prompt: roughTokens(workPrompt(firstView(plan, phase)).text),
     files: namedFiles(phase).reduce((sum, path) => sum + tokensOfFile(top, path), 0),
   }));
   const { model, context_limit, context_threshold, context_soft, max_tokens, max_cost_usd } = config;

@@ -20,13 +20,16 @@ import {
 } from "../context/policy.js";
 import { kindOfTool } from "../context/ratios.js";
 import type { Claims } from "../handover/checkpoint.js";
-import type { StopWhy } from "../run/event.js";
+import { type StuckEvidence, StuckWatch } from "../handover/stuck.js";
+import type { StopWhy, TurnEnd } from "../run/event.js";
 import { isAttempt, phaseOf, type SessionState } from "../run/state.js";
 import { readLearned } from "../store/learned.js";
+import { TOOL_PREFIX } from "../tools/mcp.js";
 import { type SegnoTools, segnoTools, type ToolHandlers } from "../tools/tools.js";
 import { markerOf, type WarmSession, type World } from "./world.js";
 
 const MOST_REFUSED_BATCHES = 3;
+const MOST_SAID = 40_000;
 /** Calls a task needs where none was finished yet. */
 const USUAL_CALLS_PER_TASK = 10;
 const STOP_WHY: Record<Extract<BoundaryDecision, { go: false }>["act"], StopWhy> = {
@@ -55,6 +58,10 @@ export class LiveSession implements WarmSession {
   readonly #warned = new Set<number>();
   /** File reads before anything was written. */
   #reread: number | undefined;
+  readonly #watch: StuckWatch;
+  #circles: StuckEvidence | undefined;
+  /** All the agent said in the turn that is on, or was. */
+  said = "";
   claims: Claims | undefined;
   #refusedBatches = 0;
   #resumed = false;
@@ -64,6 +71,7 @@ export class LiveSession implements WarmSession {
     this.#world = world;
     this.#place = place;
     const { config, top } = world.run.state;
+    this.#watch = new StuckWatch(config);
     this.#meter = newMeter(config.context_limit, seenFirstPrompt(readLearned(top, world.agent.name)));
     this.tools = segnoTools(this.#toolHandlers());
   }
@@ -100,6 +108,12 @@ export class LiveSession implements WarmSession {
     const swept = await this.agent.close();
     if (this.#pid !== undefined) this.#world.warden?.unwatch(this.#pid);
     return swept;
+  }
+
+  /** One turn; what was said in the last one is forgotten. */
+  send(prompt: string, options?: { onlySegnoTools: boolean }): Promise<TurnEnd> {
+    this.said = "";
+    return this.agent.send(prompt, options);
   }
 
   get phase(): string {
@@ -151,15 +165,19 @@ export class LiveSession implements WarmSession {
         return;
       }
       case "tool": {
-        const { name, brief, ok, subagent } = observation;
-        run.append({ type: "tool-finished", ...this.#place, tool: name, brief, ok, subagent });
-        if (!subagent) this.#toolFinished(name, brief, ok);
+        const { name, brief, ok, subagent, call, result, edit } = observation;
+        run.append({ type: "tool-finished", ...this.#place, tool: name, brief, ok, subagent, call, result });
+        if (subagent) return;
+        this.#toolFinished(name, brief, ok);
+        if (!name.startsWith(TOOL_PREFIX))
+          this.#circles ??= this.#watch.take({ tool: name, brief, ok, call, result, edit });
         return;
       }
       case "compacted":
         run.append({ type: "compacted", ...this.#place, before: observation.before, after: observation.after });
         return;
       case "said":
+        if (this.said.length < MOST_SAID) this.said += `${this.said === "" ? "" : "\n\n"}${observation.text}`;
         return;
       default:
         observation satisfies never;
@@ -195,6 +213,12 @@ export class LiveSession implements WarmSession {
     });
     const asked =
       phase !== undefined && isAttempt(phase) && phase.skipping ? "skipped" : stopping ? "stop-requested" : undefined;
+    if (asked === undefined && this.#goesInCircles()) {
+      const threshold = Math.round(thresholdTokens(config, this.#limits()));
+      const reason = "it goes round in circles";
+      run.append({ type: "boundary-decided", ...this.#place, why: "stuck", reason, reading, threshold });
+      return { stop: true, why: "stuck" };
+    }
     if (asked === undefined && !decision.go) return this.#stopFor(decision);
     const why = asked ?? (hold === undefined ? undefined : "paused");
     if (why === undefined) return { stop: false };
@@ -212,6 +236,19 @@ export class LiveSession implements WarmSession {
     run.append({ type: "boundary-decided", ...this.#place, why, rule, reason, reading, threshold });
     if (act === "stop") run.append({ type: "stop-requested", by: "context_policy: stop" });
     return { stop: true, why };
+  }
+
+  /** Says what was noticed since the last boundary; whether it is time to end the session for it. */
+  #goesInCircles(): boolean {
+    const { run } = this.#world;
+    const evidence = this.#circles;
+    this.#circles = undefined;
+    const phase = run.state.phases.get(this.#place.phase);
+    if (evidence === undefined || run.state.config.stuck_limit === 0 || phase === undefined || !isAttempt(phase))
+      return false;
+    const count = phase.stuck + 1;
+    run.append({ type: "stuck-noticed", ...this.#place, kind: evidence.kind, evidence: evidence.text, count });
+    return count > 1;
   }
 
   #limits(): Limits {
@@ -310,6 +347,7 @@ export class LiveSession implements WarmSession {
           return `Recorded as a note. There is no task ${task} in this phase; its tasks are: ${phase.tasks.map((candidate) => candidate.id).join(", ")}.`;
         }
         run.append({ type: "progress-reported", ...this.#place, message, task });
+        this.#watch.progressed();
         if (task !== undefined) this.#natural = "task";
         return "Recorded.";
       },

@@ -17,6 +17,7 @@ import { claimRun } from "./claim.js";
 import { bad, good, type Result } from "./failure.js";
 import { LiveRun } from "./live-run.js";
 import { type PlanFiles, planFiles } from "./plan-files.js";
+import { readPromptTexts } from "./prompt-texts.js";
 import { runFolder } from "./runs.js";
 import { planOptions } from "./start.js";
 import { type Hands, isOfRun, type World, worldOf } from "./world.js";
@@ -59,6 +60,8 @@ export async function resumeRun(top: string, id: string, config: Config, hands: 
   if (branch !== first.value.state.branch) {
     return bad({ type: "other-branch", expected: first.value.state.branch, actual: branch });
   }
+  const texts = readPromptTexts(top);
+  if (!texts.ok) return texts;
   const claimed = claimRun(top, id);
   if (!claimed.ok) return claimed;
   // Read again under the lock: its last holder may have written until it died.
@@ -91,7 +94,7 @@ export async function resumeRun(top: string, id: string, config: Config, hands: 
   }
   for (const fact of honourMarks(run.state, planFiles(top))) run.append(fact);
   for (const fact of reconcile(run.state)) run.append(fact);
-  return good(worldOf(run, git, hands, planFiles(top), claimed.value));
+  return good(worldOf(run, git, hands, planFiles(top), texts.value, claimed.value));
 }
 
 /** What the user changed and staged while nobody held the run. Plan files are read on their own. */

@@ -12,8 +12,10 @@ import { redactor } from "../store/redact.js";
 import { claimRun } from "./claim.js";
 import { bad, type Failure, good, type Result } from "./failure.js";
 import { forecastOf } from "./forecasting.js";
+import { type Handoff, readHandoffs } from "./handoff.js";
 import { LiveRun } from "./live-run.js";
 import { isInside, type PlanFiles, planFiles } from "./plan-files.js";
+import { readPromptTexts } from "./prompt-texts.js";
 import { newRunId, prepareSegnoFolder, runFolder } from "./runs.js";
 import { type Hands, type World, worldOf } from "./world.js";
 
@@ -64,6 +66,8 @@ export async function startRun(
   const { plan } = parsed;
   const dirty = options.allowDirty ? undefined : await dirtyTree({ repository, files, parsed });
   if (dirty !== undefined) return bad(dirty);
+  const texts = readPromptTexts(git.top);
+  if (!texts.ok) return texts;
   const id = newRunId(new Date());
   prepareSegnoFolder(git.top);
   const claimed = claimRun(git.top, id);
@@ -76,6 +80,15 @@ export async function startRun(
   const done =
     options.force === true ? [] : plan.phases.filter((phase) => phase.mark === "done").map((phase) => phase.id);
   const open = plan.phases.map((phase) => phase.id).filter((phase) => !done.includes(phase));
+  const left = options.force === true ? [] : [...readHandoffs(git.top, plan)].filter(([phase]) => open.includes(phase));
+  const inGit =
+    options.force === true
+      ? {}
+      : await tasksInGit(
+          git,
+          plan.file,
+          plan.phases.filter((phase) => open.includes(phase.id)),
+        );
   run.append({
     type: "run-started",
     run: id,
@@ -91,15 +104,18 @@ export async function startRun(
     head,
     takenAsDone: done,
     leftOut: options.only === undefined ? [] : open.filter((phase) => !options.only?.includes(phase)),
-    tasksInGit:
-      options.force === true
-        ? {}
-        : await tasksInGit(
-            git,
-            plan.file,
-            plan.phases.filter((phase) => open.includes(phase.id)),
-          ),
+    tasksInGit: {
+      ...inGit,
+      ...Object.fromEntries(left.map(([phase, handoff]) => tasksOf(plan, phase, handoff, inGit))),
+    },
+    handoffs: Object.fromEntries(left.map(([phase, { text }]) => [phase, run.putBlob(text)])),
   });
+  for (const [phase, { file }] of left)
+    run.append({
+      type: "warned",
+      phase,
+      message: `Phase ${phase} goes on from .segno/${file}, which an earlier run left.`,
+    });
   const chosen = plan.phases.filter(
     ({ id: phase }) => open.includes(phase) && (options.only === undefined || options.only.includes(phase)),
   );
@@ -111,7 +127,14 @@ export async function startRun(
   for (const { message, file, line } of parsed.diagnostics)
     run.append({ type: "warned", message: `${file}:${line}: ${message}` });
   if (untracked.length > 0) run.append({ type: "warned", message: untrackedText(untracked) });
-  return good(worldOf(run, git, hands, files, claimed.value));
+  return good(worldOf(run, git, hands, files, texts.value, claimed.value));
+}
+
+/** Tasks that a handoff calls completed, beside those that commits show. */
+function tasksOf(plan: Plan, phase: string, handoff: Handoff, inGit: Record<string, string[]>): [string, string[]] {
+  const known = plan.phases.find((candidate) => candidate.id === phase)?.tasks.map((task) => task.id) ?? [];
+  const done = new Set([...(inGit[phase] ?? []), ...handoff.tasks_completed]);
+  return [phase, known.filter((task) => done.has(task))];
 }
 
 /** A tree with changes of the user's is refused at the start: they could not always be told from the phase's. */

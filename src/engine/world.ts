@@ -1,9 +1,10 @@
 /** Everything a performer may touch. */
-import type { Agent, AgentSession } from "../agents/agent.js";
+import type { Agent } from "../agents/agent.js";
 import type { Git } from "../git/git.js";
 import type { Claims } from "../handover/checkpoint.js";
+import type { PromptTexts } from "../handover/templates.js";
 import type { ReadPlanFile } from "../plan/model.js";
-import type { RunEvent } from "../run/event.js";
+import type { RunEvent, TurnEnd } from "../run/event.js";
 import type { Lock } from "../store/lock.js";
 import type { SegnoTools } from "../tools/tools.js";
 import type { LiveRun } from "./live-run.js";
@@ -12,7 +13,10 @@ import type { Warden } from "./warden.js";
 
 /** A session whose agent is running. */
 export interface OpenSession {
-  agent: AgentSession;
+  /** One turn. */
+  send(prompt: string, options?: { onlySegnoTools: boolean }): Promise<TurnEnd>;
+  /** All the agent said in its last turn. */
+  said: string;
   /** What the agent handed over, if it was asked to. */
   claims: Claims | undefined;
   tools: SegnoTools;
@@ -38,6 +42,7 @@ export interface World {
   /** Reads a plan file of the checkout. */
   readPlanFile: ReadPlanFile;
   writePlanFile: (path: string, content: string) => void;
+  texts: PromptTexts;
   sessions: Map<string, OpenSession>;
   /** Sessions whose agent was started ahead of time and waits for its first prompt, by session. */
   warm: Map<string, WarmSession>;
@@ -57,7 +62,7 @@ export interface Hands {
   onEvent: (event: RunEvent) => void;
 }
 
-export function worldOf(run: LiveRun, git: Git, hands: Hands, files: PlanFiles, lock: Lock): World {
+export function worldOf(run: LiveRun, git: Git, hands: Hands, files: PlanFiles, texts: PromptTexts, lock: Lock): World {
   const { agent, agentEnv, gateEnv, isolated, permissionMode } = hands;
   const { read: readPlanFile, write: writePlanFile } = files;
   return {
@@ -70,6 +75,7 @@ export function worldOf(run: LiveRun, git: Git, hands: Hands, files: PlanFiles, 
     permissionMode,
     readPlanFile,
     writePlanFile,
+    texts,
     sessions: new Map(),
     warm: new Map(),
     lock,

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { Git } from "./git.js";
-import { snapshotTree, treeChanges } from "./trees.js";
+import { snapshotTree } from "./trees.js";
 
 export type RepositoryProblem = "not-a-repository" | "bare" | "no-commit" | "detached" | "unfinished";
 
@@ -60,12 +60,39 @@ export async function takeBaseline(git: Git, run: string, name: string): Promise
   return { head, baseline, staged };
 }
 
-/** Files that changed since a baseline, for the ledger. */
-export async function changedSince(
-  git: Git,
-  baseline: string,
-): Promise<{ path: string; kind: "A" | "M" | "D" | "T" }[]> {
+export interface ChangedFile {
+  path: string;
+  kind: "A" | "M" | "D" | "T" | "R";
+  from?: string | undefined;
+  /** Lines; undefined for binary files. */
+  added?: number | undefined;
+  removed?: number | undefined;
+}
+
+/** Files that changed since a baseline, with renames recognised and lines counted, for the ledger. */
+export async function changedSince(git: Git, baseline: string): Promise<ChangedFile[]> {
   const now = await snapshotTree(git);
-  const changes = await treeChanges(git, baseline, now);
-  return changes.filter((change) => !change.path.startsWith(".segno/")).map(({ path, kind }) => ({ path, kind }));
+  const parts = await git.nulSeparated(["diff-tree", "-r", "-z", "-M", "--raw", "--numstat", baseline, now]);
+  const changes = new Map<string, ChangedFile>();
+  let at = 0;
+  const next = (): string => parts[at++] ?? "";
+  while (at < parts.length) {
+    const head = next();
+    if (head.startsWith(":")) {
+      const kind = (head.split(" ")[4]?.[0] ?? "M") as ChangedFile["kind"];
+      const first = next();
+      const path = kind === "R" ? next() : first;
+      changes.set(path, { path, kind, from: kind === "R" ? first : undefined });
+      continue;
+    }
+    // Lines: added, removed, path; a rename has an empty path and then both.
+    const [added = "", removed = "", named = ""] = head.split("\t");
+    if (named === "") next();
+    const change = changes.get(named === "" ? next() : named);
+    if (change !== undefined && added !== "-") {
+      change.added = Number(added);
+      change.removed = Number(removed);
+    }
+  }
+  return [...changes.values()].filter((change) => !change.path.startsWith(".segno/"));
 }

@@ -1,42 +1,82 @@
 /** What the next session is told: the agent's own summary, audited, and under it what the ledger and git say. */
 import type { Task } from "../plan/model.js";
 import type { ToolInput } from "../tools/tools.js";
-import { bulletList, clip } from "./bounded.js";
-import type { Ledger } from "./ledger.js";
+import { type Audited, audit } from "./audit.js";
+import { bulletList, clip, clipMiddle, renderBounded, type Section } from "./bounded.js";
+import { type Ledger, reportedIn } from "./ledger.js";
 
 export type Claims = ToolInput<"checkpoint">;
 
+/** What a session left: through the tool, in a block of its answer, or only its answer. */
+export type Handed = { type: "tool"; claims: Claims } | { type: "block" | "answer"; text: string };
+
 export interface FileChange {
   path: string;
-  kind: "A" | "M" | "D" | "T";
+  kind: "A" | "M" | "D" | "T" | "R";
+  /** Where it was before a rename. */
+  from?: string | undefined;
+  added?: number | undefined;
+  removed?: number | undefined;
 }
 
 const MOST_FILES = 20;
-const MOST_ITEMS = 12;
-const KIND_WORDS = { A: "new", M: "changed", D: "deleted", T: "type changed" } as const;
+const KIND_WORDS = { A: "new", M: "changed", D: "deleted", T: "type changed", R: "renamed" } as const;
 
 export interface CheckpointView {
-  claims: Claims | undefined;
+  handed: Handed | undefined;
   ledger: Ledger;
   files: readonly FileChange[];
   tasks: readonly Task[];
   tasksDone: readonly string[];
+  /** The session that it is about. */
+  session: string | undefined;
+  /** The most it may be long. */
+  tokens: number;
 }
 
-export function renderCheckpoint(view: CheckpointView): string {
-  return [...(view.claims === undefined ? [] : [renderClaims(view.claims)]), renderLedger(view)].join("\n\n");
+export interface Rendered {
+  text: string;
+  /** What the agent claims and git or the ledger contradicts. */
+  contradictions: string[];
 }
 
-function renderClaims(claims: Claims): string {
-  const parts = ["### What the previous session says", `Goal: ${clip(claims.goal, 500)}`];
-  const lists: [string, string[]][] = [
-    ["Completed work", claims.completed],
-    ["Remaining, in order", claims.remaining],
-    ["Do not redo", claims.do_not_redo],
-    ["Decisions and constraints", claims.decisions],
+export function renderCheckpoint(view: CheckpointView): Rendered {
+  const { handed } = view;
+  const audited = handed?.type === "tool" ? audit(handed.claims, view) : undefined;
+  const sections = [...claimSections(handed, audited), ...ledgerSections(view)];
+  return { text: renderBounded(sections, view.tokens), contradictions: audited?.contradictions ?? [] };
+}
+
+const section = (
+  words: string,
+  items: readonly string[] = [],
+  least = 3,
+  keep: Section["keep"] = "first",
+): Section => ({
+  words,
+  items,
+  least,
+  keep,
+});
+
+function claimSections(handed: Handed | undefined, audited: Audited | undefined): Section[] {
+  if (handed === undefined) return [];
+  if (handed.type !== "tool" || audited === undefined) {
+    const text = handed.type === "tool" ? "" : handed.text;
+    const where =
+      handed.type === "block" ? "What the previous session handed over" : "What the previous session answered";
+    return [section(`### ${where} (not checked)\n\n${clipMiddle(text.trim(), 2_400)}`)];
+  }
+  const { completed, remaining, do_not_redo, decisions } = audited.claims;
+  const list = (title: string, items: string[]) => (items.length > 0 ? [section(`${title}:`, items)] : []);
+  return [
+    section(`### What the previous session says\n\nGoal: ${clip(handed.claims.goal, 500)}`),
+    ...list("Completed work", completed),
+    ...list("Remaining, in order", remaining),
+    ...list("Do not redo", do_not_redo),
+    ...list("Decisions and constraints", decisions),
+    ...list("Marked by Segno: what the previous session says and what was seen do not agree", audited.contradictions),
   ];
-  for (const [title, items] of lists) if (items.length > 0) parts.push(`${title}:\n${bulletList(items, MOST_ITEMS)}`);
-  return parts.join("\n\n");
 }
 
 /** What a session that was cut off did after its last report: the next one should look before it repeats it. */
@@ -46,32 +86,61 @@ export function unreportedWork({ unreported }: Ledger): string {
   return `Tool calls that finished after the last report, newest last (look before you repeat them):\n${bulletList(calls, calls.length)}`;
 }
 
-function renderLedger({ ledger, files, tasks, tasksDone }: CheckpointView): string {
+function ledgerSections({ ledger, files, tasks, tasksDone, session }: CheckpointView): Section[] {
   const done = new Set(tasksDone);
   const remaining = tasks.filter((task) => !done.has(task.id));
-  const parts = ["### What Segno saw itself (trust this where the two differ)"];
-  parts.push(`${tasks.length - remaining.length} of ${tasks.length} tasks are reported as done.`);
-  if (remaining.length > 0) parts.push(`Tasks left: ${remaining.map((task) => task.id).join(", ")}.`);
-  const notes = ledger.progress.filter((entry) => entry.task === undefined).map((entry) => entry.message);
-  if (notes.length > 0) parts.push(`Progress notes, newest last:\n${bulletList(notes.slice(-MOST_ITEMS), MOST_ITEMS)}`);
-  if (ledger.decisions.length > 0) parts.push(`Decisions recorded:\n${bulletList(ledger.decisions, MOST_ITEMS)}`);
-  const unreported = unreportedWork(ledger);
-  if (unreported !== "") parts.push(unreported);
+  const list = (title: string, items: readonly string[], keep: Section["keep"] = "last") =>
+    items.length > 0 ? [section(`${title}:`, items, 2, keep)] : [];
+  const silent = session !== undefined && !reportedIn(ledger, session);
   const failing = [...ledger.gates.values()].filter((gate) => !gate.passed);
-  if (failing.length > 0)
-    parts.push(
-      `Gates that failed last time:\n${bulletList(
-        failing.map((gate) => `${gate.name}: ${gate.why}`),
-        MOST_ITEMS,
-      )}`,
-    );
-  parts.push(
+  return [
+    section(
+      [
+        "### What Segno saw itself (trust this where the two differ)",
+        `${tasks.length - remaining.length} of ${tasks.length} tasks are reported as done.`,
+        ...(remaining.length > 0 ? [`Tasks left: ${remaining.map((task) => task.id).join(", ")}.`] : []),
+        ...(silent ? ["The previous session reported no progress: look at what git shows before you begin."] : []),
+      ].join("\n\n"),
+    ),
+    ...list(
+      "Progress notes, newest last",
+      ledger.progress.filter((entry) => entry.task === undefined).map((entry) => entry.message),
+    ),
+    ...list("Decisions recorded", ledger.decisions),
+    ...unreportedSection(ledger),
+    ...list(
+      "Gates that failed last time",
+      failing.map((gate) => `${gate.name}: ${gate.why}`),
+    ),
+    ...list(
+      "Commands, the last of each kind",
+      [...ledger.commands.values()].map(({ command, ok }) => `${ok ? "ok" : "failed"}: ${command}`),
+    ),
+    ...list("Sub-agents that finished", ledger.subagents),
+    ...list("Tool calls that failed, newest last", ledger.errors),
+    ...list(
+      "Questions and answers",
+      ledger.answers.filter(({ answer }) => answer !== "").map(({ question, answer }) => `${question} → ${answer}`),
+    ),
     files.length === 0
-      ? "Git shows no changed file in this phase so far."
-      : `Files changed in this phase, according to git (do not recreate them, review them first):\n${bulletList(
-          files.map((file) => `${file.path} (${KIND_WORDS[file.kind]})`),
-          MOST_FILES,
-        )}`,
-  );
-  return parts.join("\n\n");
+      ? section("Git shows no changed file in this phase so far.")
+      : section(
+          "Files changed in this phase, according to git (do not recreate them, review them first):",
+          [...files.slice(0, MOST_FILES).map(describeFile), ...moreFiles(files)],
+          5,
+        ),
+  ];
 }
+
+const unreportedSection = (ledger: Ledger): Section[] => {
+  const text = unreportedWork(ledger);
+  return text === "" ? [] : [section(text)];
+};
+
+function describeFile({ path, kind, from, added, removed }: FileChange): string {
+  const stat = added === undefined ? "" : `, +${added} −${removed ?? 0}`;
+  return `${path} (${KIND_WORDS[kind]}${from === undefined ? "" : ` from ${from}`}${stat})`;
+}
+
+const moreFiles = (files: readonly FileChange[]): string[] =>
+  files.length > MOST_FILES ? [`… and ${files.length - MOST_FILES} more files: git status shows them`] : [];

@@ -1,42 +1,60 @@
-/** What Segno itself saw happen in a phase, folded from its events. */
+/** What Segno itself saw happen in a phase, folded from its events. Never what an agent says about it. */
 import type { BlobRef, Fact } from "../run/event.js";
+import { TOOL_PREFIX } from "../tools/mcp.js";
 
 export interface Ledger {
-  progress: { message: string; task: string | undefined }[];
+  progress: { message: string; task: string | undefined; session: string }[];
   decisions: string[];
-  commits: { sha: string; partial: boolean }[];
+  commits: { sha: string; partial: boolean; files: number }[];
   /** The newest gate results, by gate. */
   gates: Map<string, { name: string; passed: boolean; why: string }>;
-  /** The checkpoint of the newest session that left one. */
-  checkpoint: { session: string; ref: BlobRef } | undefined;
+  /** The newest run of each kind of command (its first two words), and whether it succeeded. */
+  commands: Map<string, { command: string; ok: boolean }>;
+  /** What sub-agents were asked, once they had finished. */
+  subagents: string[];
+  /** Tool calls that failed, newest last. */
+  errors: string[];
+  answers: { question: string; answer: string }[];
+  /** The checkpoints of the newest sessions that left one, newest last. */
+  checkpoints: { session: string; slot: string; ref: BlobRef }[];
   /** Why the newest session ended. */
   lastEnd: { session: string; reason: string } | undefined;
   /** Tool calls that finished after the last report: what was done, or half done, when a session was cut off. */
   unreported: { tool: string; brief: string }[];
   /** How many of them belong to the newest model call. */
   sinceCall: number;
-  /** The agent's own words about the finished phase. */
+  /** The agent's own words about the finished phase, and all it said in its last turn. */
   summary: string;
+  answer: BlobRef | undefined;
+  filesModified: string[];
 }
 
 const MOST_UNREPORTED = 12;
+const MOST_KEPT = 40;
+const MOST_ERRORS = 5;
 
 export const emptyLedger = (): Ledger => ({
   progress: [],
   decisions: [],
   commits: [],
   gates: new Map(),
-  checkpoint: undefined,
+  commands: new Map(),
+  subagents: [],
+  errors: [],
+  answers: [],
+  checkpoints: [],
   lastEnd: undefined,
   unreported: [],
   sinceCall: 0,
   summary: "",
+  answer: undefined,
+  filesModified: [],
 });
 
 export function recordFact(ledger: Ledger, fact: Fact): void {
   switch (fact.type) {
     case "progress-reported":
-      ledger.progress.push({ message: fact.message, task: fact.task });
+      keep(ledger.progress, { message: fact.message, task: fact.task, session: fact.session }, 500);
       // The calls of the message that carries a report belong to what comes next, and finish after it.
       ledger.unreported = ledger.sinceCall === 0 ? [] : ledger.unreported.slice(-ledger.sinceCall);
       break;
@@ -44,29 +62,67 @@ export function recordFact(ledger: Ledger, fact: Fact): void {
       if (!fact.subagent) ledger.sinceCall = 0;
       break;
     case "tool-finished":
-      if (fact.subagent || !fact.ok || fact.tool.startsWith("mcp__segno__")) break;
-      ledger.unreported = [...ledger.unreported, { tool: fact.tool, brief: fact.brief }].slice(-MOST_UNREPORTED);
-      ledger.sinceCall++;
+      if (!fact.subagent) toolFinished(ledger, fact);
       break;
     case "decision-recorded":
-      ledger.decisions.push(fact.text);
+      if (!ledger.decisions.includes(fact.text)) keep(ledger.decisions, fact.text, MOST_KEPT);
       break;
     case "commit-made":
-      ledger.commits.push({ sha: fact.sha, partial: fact.kind === "handover" });
+      keep(ledger.commits, { sha: fact.sha, partial: fact.kind === "handover", files: fact.files }, MOST_KEPT);
       break;
     case "gate-finished":
       ledger.gates.set(fact.gate, { name: fact.name, passed: fact.passed, why: fact.why });
       break;
+    case "question-asked":
+      keep(ledger.answers, { question: fact.text, answer: "" }, MOST_KEPT);
+      break;
+    case "question-answered": {
+      const asked = ledger.answers.findLast((entry) => entry.answer === "");
+      if (asked !== undefined) asked.answer = `${fact.choice} (${fact.by})`;
+      break;
+    }
     case "checkpoint-saved":
-      ledger.checkpoint = { session: fact.session, ref: fact.checkpoint };
+      keep(ledger.checkpoints, { session: fact.session, slot: fact.slot, ref: fact.checkpoint }, MOST_KEPT);
       break;
     case "session-ended":
       ledger.lastEnd = { session: fact.session, reason: fact.reason };
       break;
+    case "turn-ended":
+      if (fact.said !== undefined) ledger.answer = fact.said;
+      break;
     case "result-reported":
       ledger.summary = fact.result.summary;
+      ledger.filesModified = fact.result.files_modified;
+      for (const decision of fact.result.decisions)
+        if (!ledger.decisions.includes(decision)) keep(ledger.decisions, decision, MOST_KEPT);
       break;
     default:
       break;
   }
 }
+
+function toolFinished(ledger: Ledger, { tool, brief, ok }: Extract<Fact, { type: "tool-finished" }>): void {
+  if (tool.startsWith(TOOL_PREFIX)) return;
+  if (tool === "Bash" && brief !== "") {
+    const kind = brief.split(/\s+/).slice(0, 2).join(" ");
+    ledger.commands.delete(kind);
+    ledger.commands.set(kind, { command: brief, ok });
+    if (ledger.commands.size > MOST_KEPT) ledger.commands.delete(ledger.commands.keys().next().value ?? "");
+  }
+  if (!ok) {
+    keep(ledger.errors, `${tool} ${brief}`.trim(), MOST_ERRORS);
+    return;
+  }
+  if (tool === "Agent" || tool === "Task") keep(ledger.subagents, brief, MOST_KEPT);
+  ledger.unreported = [...ledger.unreported, { tool, brief }].slice(-MOST_UNREPORTED);
+  ledger.sinceCall++;
+}
+
+function keep<T>(list: T[], value: T, most: number): void {
+  list.push(value);
+  if (list.length > most) list.shift();
+}
+
+/** Whether a session reported anything: where none did, git is all there is to lean on. */
+export const reportedIn = (ledger: Ledger, session: string): boolean =>
+  ledger.progress.some((entry) => entry.session === session);

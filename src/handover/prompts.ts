@@ -1,7 +1,9 @@
-/** Every text Segno says to an agent. */
+/** Every prompt Segno gives to an agent, made of the templates and what is known. */
+import { composeLayers, type FinishedPhase, type LayerSizes, type Pruning } from "../context/layers.js";
 import type { Phase, Plan } from "../plan/model.js";
 import { TOOL_PREFIX } from "../tools/mcp.js";
-import { bulletList, clip, clipMiddle } from "./bounded.js";
+import { bulletList, clip, clipMiddle, roughTokens } from "./bounded.js";
+import { DEFAULT_TEXTS, fill, type PromptTexts } from "./templates.js";
 
 /** What the next phases know of a finished one. */
 export interface PhaseMetadata {
@@ -9,7 +11,11 @@ export interface PhaseMetadata {
   title: string;
   summary: string;
   decisions: readonly string[];
+  files: readonly string[];
+  gates: readonly string[];
+  /** Where its full text is. */
   file: string;
+  answer: string;
 }
 
 export interface PhaseView {
@@ -17,31 +23,56 @@ export interface PhaseView {
   phase: Phase;
   tasksDone: readonly string[];
   finished: readonly PhaseMetadata[];
+  texts: PromptTexts;
+  pruning: Pruning;
+  /** Tokens that Segno may say. */
+  budget: number;
 }
 
-export type ContinuationReason = "context" | "crashed" | "killed" | "stopped";
+export type ContinuationReason = "context" | "crashed" | "killed" | "stopped" | "limit" | "stuck" | "failed";
 
 const WHY: Record<ContinuationReason, string> = {
   context: "its context window was nearly full",
   crashed: "it ended unexpectedly",
   killed: "Segno itself was interrupted",
   stopped: "the user stopped the run",
+  limit: "a usage limit was reached",
+  stuck: "it went round in circles",
+  failed: "an earlier run could not finish the phase",
 };
 
-export function workPrompt(view: PhaseView): string {
-  return [
-    `You are carrying out phase ${view.phase.id} of a plan, unattended: nobody can answer questions.`,
-    ...phaseParts(view),
-  ].join("\n\n");
+export interface Prompt {
+  text: string;
+  layers: LayerSizes;
+  warnings: string[];
 }
 
-export function continuationPrompt(view: PhaseView, n: number, why: ContinuationReason, checkpoint: string): string {
-  return [
-    `You are continuing phase ${view.phase.id} of a plan, unattended: nobody can answer questions. This is session ${n} of the phase: the previous one ended because ${WHY[why]}. Its work is in the working tree. Do not repeat what is done; go on with the first open task.`,
-    `## Checkpoint of the previous session\n\n${checkpoint}`,
-    ...phaseParts(view),
-  ].join("\n\n");
+/** A phase before anything is known of it, for sizes. */
+export const firstView = (plan: Plan, phase: Phase): PhaseView => ({
+  plan,
+  phase,
+  tasksDone: [],
+  finished: [],
+  texts: DEFAULT_TEXTS,
+  pruning: "moderate",
+  budget: Number.POSITIVE_INFINITY,
+});
+
+export const workPrompt = (view: PhaseView): Prompt => compose(view, view.texts.work, "", {});
+
+export function continuationPrompt(
+  view: PhaseView,
+  session: { n: number; most: number; why: ContinuationReason },
+  checkpoint: string,
+): Prompt {
+  const { n, most, why } = session;
+  const values = { n: String(n), most: String(most), why: WHY[why] };
+  return compose(view, view.texts.continue, checkpoint === "" ? NOTHING_KNOWN : checkpoint, values);
 }
+
+/** The minimal form: nothing was handed over, and nothing was seen. */
+const NOTHING_KNOWN =
+  "Nothing is known of what it did. Look at the working tree before you begin: git status, git diff.";
 
 export interface FailingGate {
   name: string;
@@ -54,64 +85,85 @@ export function remediationPrompt(
   view: PhaseView,
   failing: readonly FailingGate[],
   checkpoint: string | undefined,
-): string {
+): Prompt {
   const gates = failing.map(
     (gate) =>
       `### ${gate.name} (${gate.why})\n\nCommand: \`${gate.command}\`\n\n\`\`\`\n${clipMiddle(gate.output, 6_000)}\n\`\`\``,
   );
-  return [
-    `You are repairing phase ${view.phase.id} of a plan, unattended: nobody can answer questions. Its tasks were reported as done, but Segno ran its gates and they fail. Find the cause, repair it, run the failing commands yourself, then report the result. Do not weaken a gate or a test to make it pass.`,
-    `## Failing gates\n\n${gates.join("\n\n")}`,
-    ...(checkpoint === undefined ? [] : [`## Checkpoint of the previous session\n\n${checkpoint}`]),
-    ...phaseParts(view),
-  ].join("\n\n");
+  const handedOver = checkpoint === undefined ? "" : `## Checkpoint of the previous session\n\n${checkpoint}`;
+  return compose(view, view.texts.remediate, handedOver, { gates: gates.join("\n\n") });
 }
 
-function taskList({ phase, tasksDone }: PhaseView): string {
+/** Fills a template with the layers, within the budget. */
+function compose(view: PhaseView, template: string, checkpoint: string, values: Record<string, string>): Prompt {
+  const { plan, phase, texts } = view;
+  const planText = `# Plan: ${plan.title}${plan.goal === "" ? "" : `\n\n${clip(plan.goal, 600)}`}`;
+  const rules = [texts.rules, ...otherTools(phase.text)].join("\n\n");
+  const phaseText = phaseParts(view).join("\n\n");
+  const layers = composeLayers({
+    permanent: [fill(template, {}), planText, rules].join("\n\n"),
+    phase: [phaseText, checkpoint, ...Object.values(values)].join("\n\n"),
+    finished: view.finished.map(asFinished),
+    pruning: view.pruning,
+    budget: view.budget,
+    countTokens: roughTokens,
+  });
+  const known = [layers.metadata, layers.transient].filter((part) => part !== "").join("\n\n");
+  const finished = known === "" ? "" : `## Phases that are done\n\n${known}`;
+  const text = fill(template, {
+    ...values,
+    phase_id: phase.id,
+    plan: planText,
+    finished,
+    rules,
+    checkpoint,
+    phase: phaseText,
+  });
+  return { text, layers: layers.sizes, warnings: layers.warnings };
+}
+
+function taskList({ phase, tasksDone }: Pick<PhaseView, "phase" | "tasksDone">): string {
   const done = new Set(tasksDone);
   const tasks = phase.tasks.map((task) => `- [${done.has(task.id) ? "x" : " "}] ${task.id} ${task.title}`);
   return `## State of the tasks\n\n${tasks.join("\n")}`;
 }
 
-function phaseParts(view: PhaseView): string[] {
-  const { plan, phase, finished } = view;
+function phaseParts({ phase, tasksDone }: PhaseView): string[] {
   return [
-    `# Plan: ${plan.title}${plan.goal === "" ? "" : `\n\n${clip(plan.goal, 600)}`}`,
-    ...(finished.length === 0 ? [] : [`## Phases that are done\n\n${finished.map(renderMetadata).join("\n\n")}`]),
-    HOW_IT_WORKS,
-    ...otherTools(phase.text),
     `# Phase ${phase.id}: ${phase.title}`,
-    ...(phase.tasks.length === 0 ? [] : [taskList(view)]),
+    ...(phase.tasks.length === 0 ? [] : [taskList({ phase, tasksDone })]),
     `## The phase as the user wrote it (${phase.file})\n\n${phase.text.trim()}`,
   ];
 }
 
-function renderMetadata({ id, title, summary, decisions, file }: PhaseMetadata): string {
-  const words = summary.split(/\s+/).slice(0, 50).join(" ");
-  const lines = [`Phase ${id}: ${title}. ${words}`];
-  if (decisions.length > 0) lines.push(bulletList(decisions, 5, 160));
+const asFinished = (phase: PhaseMetadata): FinishedPhase => ({
+  id: phase.id,
+  metadata: renderMetadata(phase),
+  answer: phase.answer,
+});
+
+/** At most 50 words of summary, a few decisions and files, and where the rest is: under 250 tokens. */
+function renderMetadata({ id, title, summary, decisions, files, gates, file }: PhaseMetadata): string {
+  const words = clip(summary.split(/\s+/).slice(0, 50).join(" "), 300);
+  const lines = [`Phase ${id}: ${clip(title, 80)}. ${words}`];
+  if (decisions.length > 0) lines.push(bulletList(decisions.slice(-3), 3, 80));
+  if (files.length > 0) lines.push(clip(`Files: ${files.slice(0, 5).join(", ")}${more(files, 5)}`, 140));
+  if (gates.length > 0) lines.push(clip(`Gates passed: ${gates.join(", ")}`, 80));
   lines.push(`Its full text: ${file}`);
   return lines.join("\n");
 }
 
-const HOW_IT_WORKS = `# How this works
+const more = (items: readonly string[], shown: number): string =>
+  items.length > shown ? ` and ${items.length - shown} more` : "";
 
-- When a task is finished, call \`${TOOL_PREFIX}progress\` with its id, in the same message as your next tool call. What is not reported may be done again by a later session.
-- Call \`${TOOL_PREFIX}decision\` for a decision that later work must respect.
-- When all tasks are done, or the phase cannot go on, call \`${TOOL_PREFIX}phase_result\` once and stop. Segno then runs the gates itself; only tool calls, git and gates count, not what you write.
-- Do not commit, switch branches or stash: Segno commits. Do not edit the plan's own files: Segno marks them.
-- If the phase is too large for one context window, go on working: Segno hands over to a fresh session in time.`;
-
-/** Into a conversation that was cut off when Segno ended: what it was doing last may be half done. */
-export function resumedPrompt(view: PhaseView, unreported: string): string {
-  return [
-    `Segno was interrupted and this conversation with it; it goes on now. Your last tool call may have been cut off: look at what it left before you repeat it. Go on with phase ${view.phase.id}.`,
-    taskList(view),
-    ...(unreported === "" ? [] : [unreported]),
-  ].join("\n\n");
+/** Into a conversation that was cut off: what it was doing last may be half done. */
+export function resumedPrompt(view: PhaseView, why: ContinuationReason, unreported: string): string {
+  const reasons: Partial<Record<ContinuationReason, string>> = {
+    limit: "A usage limit was reached and this conversation waited for its end; it goes on now.",
+  };
+  const said = reasons[why] ?? "Segno was interrupted and this conversation with it; it goes on now.";
+  return fill(view.texts.resume, { phase_id: view.phase.id, why: said, tasks: taskList(view), unreported });
 }
-
-export const goOnPrompt = (): string => "The run was paused and goes on now. Continue where you stopped.";
 
 /** Plans written for other tools name their commands: what they mean here. */
 const OTHER_TOOLS: [RegExp, string, string][] = [
@@ -128,9 +180,3 @@ function otherTools(text: string): string[] {
   );
   return [`The plan names commands of another tool. Here they mean:\n${lines.join("\n")}`];
 }
-
-export const nudgePrompt = (): string =>
-  `You ended your turn without reporting a result. If tasks are left, do them now. When the phase is finished, or cannot go on, call \`${TOOL_PREFIX}phase_result\`.`;
-
-export const checkpointPrompt = (): string =>
-  `Your context window is nearly full: a fresh session will go on with this phase, and all it knows is what you hand over now. Call \`${TOOL_PREFIX}checkpoint\` with: the goal in two sentences; the completed work, per file what changed; the remaining tasks in order, with their ids; what must not be done again; decisions and constraints. Report finished tasks that you have not reported yet with \`${TOOL_PREFIX}progress\` in the same message. Use no other tool, and then stop.`;

@@ -12,6 +12,8 @@ export type CommitKind = "handover" | "phase" | "failed";
 export type SessionEnd =
   | "result"
   | "handed-over"
+  /** It went round in circles, and was handed over. */
+  | "stuck"
   | "stopped"
   | "skipped"
   | "no-result"

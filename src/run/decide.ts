@@ -29,10 +29,20 @@ export type Decision = { type: "perform"; command: Command } | { type: "conclude
 /** The next moment at which time alone changes what is to be done. */
 export const wakeAt = (state: RunState): string | undefined =>
   state.status === "running"
-    ? openQuestions(state)
-        .map((question) => question.until)
-        .sort()[0]
+    ? [
+        ...openQuestions(state).map((question) => question.until),
+        ...(resting(state) ? [] : [...state.phases.values()].flatMap((phase) => waitsUntil(state, phase) ?? [])),
+      ].sort()[0]
     : undefined;
+
+/** Until when a phase's next session is put off. */
+function waitsUntil({ now }: RunState, phase: PhaseState): string | undefined {
+  if (phase.step !== "working" && phase.step !== "remediating") return undefined;
+  const { next, notBefore } = phase;
+  return next.type === "session" && notBefore !== undefined && notBefore > now ? notBefore : undefined;
+}
+
+const resting = (state: RunState): boolean => state.stopping || state.hold !== undefined;
 
 export function decide(state: RunState): Decision[] {
   if (state.status !== "running") return [];
@@ -49,7 +59,7 @@ export function decide(state: RunState): Decision[] {
   const settling = [...state.phases.values()].some(
     (phase) => phase.step === "failed" && phase.attempted !== undefined && !phase.leftCommitted,
   );
-  const resting = state.stopping || state.hold !== undefined || settling;
+  const rests = resting(state) || settling;
   let underWay = [...state.phases.values()].filter(isUnderWay).length;
   for (const { id, dependsOn } of state.plan.phases) {
     const phase = state.phases.get(id);
@@ -58,7 +68,7 @@ export function decide(state: RunState): Decision[] {
       decisions.push(commit(id, { ...phase.attempted, commitFailure: undefined }, "failed"));
     }
     if (isOver(phase)) continue;
-    if (resting && beginsWork(phase)) continue;
+    if (rests && beginsWork(phase)) continue;
     if (phase.step === "waiting") {
       if (underWay >= state.parallel || !dependsOn.every((other) => isSatisfied(state.phases.get(other)))) continue;
       underWay++;
@@ -108,7 +118,7 @@ function concludeRun(state: RunState): Decision[] {
   if (canGoOn && state.stopping) return conclude({ type: "run-stopped", why: "asked to stop" });
   // Paused, with an idle session or with nothing begun: someone will say when it goes on.
   if (canGoOn && state.hold !== undefined) return [];
-  if (openQuestions(state).length > 0) return [];
+  if (wakeAt(state) !== undefined) return [];
   const open = [...state.phases].filter(([, phase]) => !isSatisfied(phase)).map(([id]) => id);
   return conclude({ type: "run-failed", phases: open });
 }
@@ -186,6 +196,7 @@ function decideWork(state: RunState, id: string, phase: Working): Decision | und
   if (phase.skipping && next.type === "session") return skipPhase(id);
   switch (next.type) {
     case "session":
+      if (waitsUntil(state, phase) !== undefined) return undefined;
       return startSession(state, id, phase, phase.step === "remediating" ? "remediate" : "work");
     case "running": {
       const session = state.sessions.get(next.session);
@@ -207,6 +218,8 @@ function startSession(state: RunState, id: string, phase: Attempt, purpose: "wor
       recommendation: "split",
     });
   }
+  const circles = goesInCircles(state, id, phase);
+  if (circles !== undefined) return circles;
   const session = commandId(id, phase.attempt, "session", n);
   const { resumes, opening } = conversationToResume(state, phase);
   return perform({
@@ -219,6 +232,24 @@ function startSession(state: RunState, id: string, phase: Attempt, purpose: "wor
     n,
     resumes,
     opening,
+  });
+}
+
+/** A phase that gets nowhere: noticed first, ended when it was noticed too often. */
+function goesInCircles({ config }: RunState, id: string, phase: Attempt): Decision | undefined {
+  const { stuck_limit: limit } = config;
+  if (limit === 0) return undefined;
+  if (phase.fruitless !== undefined) {
+    const evidence = "a whole session between two handovers left no report, no decision and no change";
+    const place = { phase: id, attempt: phase.attempt, session: phase.fruitless };
+    const fact = { type: "stuck-noticed", ...place, kind: "empty-session", evidence, count: phase.stuck + 1 } as const;
+    return { type: "conclude", fact };
+  }
+  if (phase.stuck < limit) return undefined;
+  return failPhase(id, phase.attempt, {
+    category: "stuck",
+    message: `Phase ${id} went round in circles ${phase.stuck} times without finishing a task (stuck_limit: ${limit}). Split it, or say in its text how to get on.`,
+    recommendation: "split",
   });
 }
 
@@ -269,7 +300,7 @@ function decideSession(state: RunState, phase: Working, session: SessionState): 
   if (phase.skipping) return endWith("skipped");
   // What was handed in counts, however the turn ended after it; a checkpoint turn that failed leaves the ledger.
   if (session.result !== undefined) return endWith("result");
-  if (session.checkpointed) return endWith(stopping ? "stopped" : "handed-over");
+  if (session.checkpointed) return endWith(stopping ? "stopped" : session.stuck ? "stuck" : "handed-over");
   if (end.type === "crashed" || end.type === "failed") return endWith("crashed");
   switch (end.type) {
     case "stopped":
@@ -384,6 +415,7 @@ function failureAfter(
         message: `Phase ${id} was handed over ${phase.idleHandovers} times in a row without finishing a task (max_restarts: ${state.config.max_restarts}). Review the phase or split it.`,
         recommendation: "split",
       };
+    case "stuck":
     case "stopped":
     case "skipped":
     case "killed":

@@ -4,6 +4,7 @@
  */
 import type { Config } from "../config/schema.js";
 import type { PhaseForecast } from "../context/forecast.js";
+import type { LayerSizes } from "../context/layers.js";
 import type { Sources } from "../context/meter.js";
 import type { Rule } from "../context/policy.js";
 import type { Reading } from "../context/reading.js";
@@ -25,7 +26,17 @@ export interface Usage {
 }
 
 /** Why a turn was stopped at a boundary. `reported`: the agent handed in what the turn was for. */
-export type StopWhy = "context" | "asked" | "window-too-small" | "stop-requested" | "paused" | "skipped" | "reported";
+export type StopWhy =
+  | "context"
+  | "stuck"
+  | "asked"
+  | "window-too-small"
+  | "stop-requested"
+  | "paused"
+  | "skipped"
+  | "reported";
+
+export type StuckKind = "repeated-call" | "repeated-error" | "alternating-edits" | "empty-session";
 
 /** How one turn of an agent ended. */
 export type TurnEnd =
@@ -66,6 +77,8 @@ export type Fact =
       leftOut: string[];
       /** Tasks that commits of an earlier run show as done, by phase. */
       tasksInGit: Record<string, string[]>;
+      /** What an earlier run left for phases it could not finish. */
+      handoffs?: Record<string, BlobRef> | undefined;
     }
   /** Another process took the run up: after an interruption, a stop or a failure. */
   | {
@@ -113,6 +126,8 @@ export type Fact =
       purpose: Purpose;
       prompt: BlobRef;
       promptTokens: number;
+      /** The prompt's layers, in tokens, and what was left out. */
+      layers?: LayerSizes | undefined;
       /** It goes on in the agent's own conversation. */
       resumed: boolean;
     } & OfSession)
@@ -125,7 +140,18 @@ export type Fact =
     } & OfSession)
   | ({ type: "turn-started"; turn: TurnKind } & OfSession)
   | ({ type: "call-made"; call: string; model: string; usage: Usage; subagent: boolean; reading: Reading } & OfSession)
-  | ({ type: "tool-finished"; tool: string; brief: string; ok: boolean; subagent: boolean } & OfSession)
+  | ({
+      type: "tool-finished";
+      tool: string;
+      brief: string;
+      ok: boolean;
+      subagent: boolean;
+      /** Short hashes of what it was called with and of what came back. */
+      call?: string | undefined;
+      result?: string | undefined;
+    } & OfSession)
+  /** A session goes round in circles; `count`: how often in this phase since its last finished task. */
+  | ({ type: "stuck-noticed"; kind: StuckKind; evidence: string; count: number } & OfSession)
   | ({ type: "progress-reported"; message: string; task?: string | undefined } & OfSession)
   | ({ type: "decision-recorded"; text: string } & OfSession)
   | ({ type: "result-reported"; result: PhaseResult } & OfSession)
@@ -149,8 +175,19 @@ export type Fact =
     } & OfSession)
   | ({ type: "compaction-blocked" } & OfSession)
   | ({ type: "compacted"; before: number; after?: number | undefined } & OfSession)
-  | ({ type: "checkpoint-saved"; checkpoint: BlobRef; source: "tool" | "ledger"; tokens: number } & OfSession)
-  | ({ type: "turn-ended"; command: string; end: TurnEnd } & OfSession)
+  | ({
+      type: "checkpoint-saved";
+      /** As the next session would read it now. */
+      checkpoint: BlobRef;
+      /** The file what was handed over is kept in; empty if nothing was. */
+      slot: string;
+      source: "tool" | "block" | "answer" | "ledger";
+      tokens: number;
+      /** What the agent claims and git or the ledger contradicts. */
+      contradictions: string[];
+    } & OfSession)
+  /** `said`: all the agent's words in it. */
+  | ({ type: "turn-ended"; command: string; end: TurnEnd; said?: BlobRef | undefined } & OfSession)
   | ({
       type: "session-ended";
       command: string;
@@ -188,6 +225,7 @@ export type Fact =
   | { type: "plan-changed"; plan: Plan; added: string[]; removed: string[]; changed: string[] }
   | ({ type: "phase-done"; verified: boolean; tasksDone: string[] } & OfPhase)
   | ({ type: "phase-failed"; category: FailureCategory; message: string; recommendation: Recommendation } & OfPhase)
+  | { type: "handoff-written"; phase: string; file: string }
   | { type: "warned"; message: string; phase?: string | undefined }
   | { type: "run-completed" }
   | { type: "run-failed"; phases: string[] }

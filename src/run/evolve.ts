@@ -30,6 +30,7 @@ export function evolve(state: RunState | undefined, event: RunEvent): RunState {
   if (state === undefined) throw new Error(`a journal begins with run-started, not with ${event.type}`);
   const folding = state as Folding;
   folding.seq = event.seq;
+  if (event.at > folding.now) folding.now = event.at;
   folding.epoch = event.epoch;
   apply(folding, event);
   return folding;
@@ -71,6 +72,7 @@ function started(event: FactOf<"run-started"> & RunEvent): RunState {
     toldOnContext: undefined,
     now: event.at,
     forecast: new Map(),
+    handoffs: new Map(Object.entries(event.handoffs ?? {})),
   };
 }
 
@@ -132,7 +134,12 @@ function apply(state: Folding, event: RunEvent): void {
       );
     }
     case "commit-made":
+      attempt(state, event.phase, (phase) => ({ ...phase, fruitless: undefined }));
       return committed(state, event.phase, event.kind, event.sha);
+    case "decision-recorded":
+      return session(state, event, (current) => ({ ...current, fruit: current.fruit + 1 }));
+    case "stuck-noticed":
+      return stuck(state, event);
     case "commit-skipped":
       return committed(state, event.phase, event.kind, undefined);
     case "phase-done": {
@@ -236,7 +243,7 @@ function apply(state: Folding, event: RunEvent): void {
     case "clock-jumped":
     case "door-refused":
     case "tool-finished":
-    case "decision-recorded":
+    case "handoff-written":
     case "context-warned":
     case "compaction-blocked":
     case "compacted":
@@ -274,6 +281,8 @@ function issued(state: Folding, { command }: FactOf<"command-issued">): void {
         calls: 0,
         turns: 0,
         peakPercent: 0,
+        fruit: 0,
+        stuck: false,
         nudged: false,
         checkpointed: false,
         result: undefined,
@@ -358,6 +367,9 @@ function phaseStarted(state: Folding, event: FactOf<"phase-started">): void {
     remediations: 0,
     commitsFinished: 0,
     commitFailure: undefined,
+    stuck: 0,
+    fruitless: undefined,
+    notBefore: undefined,
     skipping: false,
   });
 }
@@ -380,11 +392,21 @@ function leftBy(phase: PhaseState): Pick<Attempt, "sessions" | "tasksDone" | "co
   return { sessions, tasksDone, commits };
 }
 
+/** From the second time on its session is ended, and the next one waits, twice as long each time. */
+function stuck(state: Folding, event: FactOf<"stuck-noticed"> & RunEvent): void {
+  const { stuck_backoff_seconds } = state.config;
+  const waits = event.count < 2 ? 0 : stuck_backoff_seconds * 2 ** (event.count - 2);
+  const notBefore = waits === 0 ? undefined : new Date(Date.parse(event.at) + waits * 1_000).toISOString();
+  attempt(state, event.phase, (phase) => ({ ...phase, stuck: event.count, fruitless: undefined, notBefore }));
+  session(state, event, (current) => ({ ...current, stuck: event.count >= 2 }));
+}
+
 function progressed(state: Folding, event: FactOf<"progress-reported">): void {
+  session(state, event, (current) => ({ ...current, fruit: current.fruit + 1 }));
   const { task } = event;
   if (task === undefined) return;
   attempt(state, event.phase, (phase) =>
-    phase.tasksDone.includes(task) ? phase : { ...phase, tasksDone: [...phase.tasksDone, task] },
+    phase.tasksDone.includes(task) ? phase : { ...phase, tasksDone: [...phase.tasksDone, task], stuck: 0 },
   );
 }
 
@@ -405,7 +427,10 @@ function sessionEnded(state: Folding, event: FactOf<"session-ended">): void {
     const progress = phase.tasksDone.length > phase.tasksAtSessionStart;
     if (event.reason === "killed" || event.reason === "stopped" || event.reason === "skipped")
       return { ...phase, next: { type: "handover-commit" } };
-    return { ...phase, next: { type: "handover-commit" }, idleHandovers: progress ? 0 : phase.idleHandovers + 1 };
+    const second = phase.sessions.length - phase.sessionsBefore > 1;
+    const fruitless = second && ended?.fruit === 0 && event.reason !== "crashed" ? event.session : undefined;
+    const idleHandovers = progress ? 0 : phase.idleHandovers + 1;
+    return { ...phase, next: { type: "handover-commit" }, idleHandovers, fruitless };
   });
 }
 

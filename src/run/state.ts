@@ -17,7 +17,7 @@ import type { Config } from "../config/schema.js";
 import type { PhaseForecast } from "../context/forecast.js";
 import type { FormatName, Phase, Plan } from "../plan/model.js";
 import type { Command, Purpose, SessionEnd, TurnKind } from "./command.js";
-import type { TurnEnd, Usage } from "./event.js";
+import type { BlobRef, TurnEnd, Usage } from "./event.js";
 import type { PhaseFailure, PhaseResult } from "./outcome.js";
 import type { Question } from "./question.js";
 
@@ -41,6 +41,12 @@ export interface Attempt {
   /** Commits that were made, found needless or failed: the number of the next one follows from it. */
   commitsFinished: number;
   commitFailure: PhaseFailure | undefined;
+  /** How often it went round in circles since its last finished task. */
+  stuck: number;
+  /** A session that was handed over and left nothing: no report, no decision, no commit. */
+  fruitless: string | undefined;
+  /** Its next session begins no earlier. */
+  notBefore: string | undefined;
   /** The user asked to skip the phase while it was under way. */
   skipping: boolean;
 }
@@ -99,6 +105,9 @@ interface SessionFacts {
   /** Prompts it was given. */
   turns: number;
   peakPercent: number;
+  /** Reports and decisions that came of it. */
+  fruit: number;
+  stuck: boolean;
   nudged: boolean;
   checkpointed: boolean;
   result: PhaseResult | undefined;
@@ -145,6 +154,7 @@ export interface RunState {
   /** The newest moment that is known to have come. */
   now: string;
   forecast: ReadonlyMap<string, PhaseForecast>;
+  handoffs: ReadonlyMap<string, BlobRef>;
 }
 
 export const phaseOf = (state: RunState, id: string): Phase => {

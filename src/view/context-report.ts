@@ -1,6 +1,8 @@
 /** After each phase: what filled its windows, and what the run has used so far. */
+import { LAYER_TARGETS } from "../context/layers.js";
 import { thousands } from "./lines.js";
 import type { RunFigures } from "./report.js";
+import { table } from "./table.js";
 
 const WARN = 75;
 const CRITICAL = 95;
@@ -30,6 +32,22 @@ export function contextReport({ phases, prompt_budget: budget }: RunFigures, id:
     `prompt budget: ${state}${used} of ${budget} tokens used (${percent} %), ${Math.max(0, budget - used)} left`,
     `so far: ${sum((each) => each.sessions)} sessions, ${sum((each) => each.restarts)} handovers, ${thousands(sum((each) => each.tokens.total))} tokens${cost}`,
   ];
+}
+
+/** `segno status --context`: the layers of each phase's newest prompt, and what was left out. */
+export function layersTable({ phases, prompt_budget: budget, allotment }: RunFigures): string {
+  const rows = phases.map(({ id, context: { layers } }) => [
+    id,
+    String(allotment.phases[id] ?? 0),
+    ...(layers === undefined
+      ? ["", "", "", "", "", ""]
+      : [layers.permanent, layers.phase, layers.metadata, layers.transient, layers.pruned, layers.pruning].map(String)),
+  ]);
+  const targets = ["target", "", ...Object.values(LAYER_TARGETS).map((tokens) => `≤ ${tokens}`), "", ""];
+  const head = ["phase", "share", "permanent", "phase text", "metadata", "transient", "left out", "pruning"];
+  const held =
+    allotment.debugging > 0 ? `, ${allotment.debugging} held for debugging, ${allotment.overflow} for overflow` : "";
+  return `Prompt budget ${budget} tokens${held}. Layers of each phase's newest prompt, in tokens:\n\n${table(head, [...rows, targets])}`;
 }
 
 /** Forecast against truth, for phases that were done. */

@@ -48,6 +48,7 @@ export function lineOf(event: RunEvent): Line | undefined {
         reported: "reported",
         context: "handing over",
         asked: "asking",
+        stuck: "going round in circles: handing over",
         "window-too-small": "the window is too small",
         "stop-requested": "stopping",
       }[event.why];
@@ -84,8 +85,12 @@ export function lineOf(event: RunEvent): Line | undefined {
     case "checkpoint-saved":
       return line(
         "✎",
-        `checkpoint from the ${event.source === "tool" ? "agent and the ledger" : "ledger"}, about ${event.tokens} tokens`,
+        `checkpoint from the ${event.source === "ledger" ? "ledger" : "agent and the ledger"}, about ${event.tokens} tokens${event.contradictions.length > 0 ? `, ${event.contradictions.length} claims contradicted` : ""}`,
       );
+    case "stuck-noticed":
+      return line("!", `going round in circles (${event.count}): ${event.evidence}`);
+    case "handoff-written":
+      return line("✎", `what is left is in ${event.file}`);
     case "compaction-blocked":
       return line("!", "the agent wanted to compact its context; a handover follows instead");
     case "compacted":

@@ -1,5 +1,6 @@
 /** A run's events folded into the figures that screens, reports and `--json` show. */
 import { promptBudget } from "../context/budget.js";
+import { allotBudget, type LayerSizes } from "../context/layers.js";
 import { costOf } from "../context/prices.js";
 import type { Plan } from "../plan/model.js";
 import type { RunEvent, Usage } from "../run/event.js";
@@ -34,6 +35,8 @@ export interface ContextFigures {
   file_reads: number;
   tool_output: number;
   words: number;
+  /** The layers of its newest prompt, and what was left out of it. */
+  layers: LayerSizes | undefined;
 }
 
 export interface OpenQuestion {
@@ -53,6 +56,8 @@ export interface RunFigures {
   warnings: string[];
   questions: OpenQuestion[];
   prompt_budget: number;
+  /** What each phase may use of it, and what is held back. */
+  allotment: { phases: Record<string, number>; debugging: number; overflow: number };
 }
 
 export class RunReport {
@@ -124,6 +129,7 @@ export class RunReport {
         return;
       case "session-started":
         phase.sessions++;
+        phase.context.layers = event.layers ?? phase.context.layers;
         phase.context.prompt += event.promptTokens;
         phase.context.largest_prompt = Math.max(phase.context.largest_prompt, event.promptTokens);
         return;
@@ -190,6 +196,8 @@ export class RunReport {
   #start(event: Extract<RunEvent, { type: "run-started" }>): void {
     const { run, plan } = event;
     const leftOut = new Set(event.leftOut);
+    const budget = promptBudget(event.config.prompt_budget, event.config.context_limit);
+    const { phases, debugging, overflow } = allotBudget(event.config.budget_strategy, plan.phases, budget);
     this.#figures = {
       run,
       plan: plan.file,
@@ -198,7 +206,8 @@ export class RunReport {
       phases: [],
       warnings: [],
       questions: [],
-      prompt_budget: promptBudget(event.config.prompt_budget, event.config.context_limit),
+      prompt_budget: budget,
+      allotment: { phases: Object.fromEntries(phases), debugging, overflow },
     };
     const taken = new Set(event.takenAsDone);
     for (const phase of plan.phases) {
@@ -222,7 +231,7 @@ export class RunReport {
       compactions: 0,
       failure: undefined,
       cost_usd: 0,
-      context: { system: 0, largest_prompt: 0, prompt: 0, file_reads: 0, tool_output: 0, words: 0 },
+      context: { system: 0, largest_prompt: 0, prompt: 0, file_reads: 0, tool_output: 0, words: 0, layers: undefined },
       forecast: undefined,
       tasksDone: new Set(tasks.filter((task) => task.ticked).map((task) => task.id)),
     });

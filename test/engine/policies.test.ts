@@ -110,7 +110,11 @@ describe.concurrent("context policies, with the real Claude Code", () => {
       repo: phase(1),
       behave: (request, worker) => {
         if ((request.tools ?? []).length === 0 || moves-- <= 0) return worker(request);
-        return message(...Array.from({ length: 5 }, () => call("Bash", { command: BIG, description: "fill" })));
+        return message(
+          ...Array.from({ length: 5 }, (_, n) =>
+            call("Bash", { command: `: ${moves} ${n}; ${BIG}`, description: "fill" }),
+          ),
+        );
       },
     });
     expect(run.status).toBe("completed");

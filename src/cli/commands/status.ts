@@ -1,12 +1,16 @@
 import { listRuns, runFolder } from "../../engine/runs.js";
 import { journalPath, readJournal } from "../../store/file.js";
+import { layersTable } from "../../view/context-report.js";
 import { RunReport } from "../../view/report.js";
 import { summaryTable } from "../../view/summary.js";
 import { EXIT } from "../exit.js";
 import { printFailure } from "../print.js";
 import { repositoryTop } from "../top.js";
 
-export async function statusCommand(run: string | undefined, flags: { json?: boolean }): Promise<number> {
+export async function statusCommand(
+  run: string | undefined,
+  flags: { json?: boolean; context?: boolean },
+): Promise<number> {
   const json = flags.json === true;
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
@@ -30,6 +34,7 @@ export async function statusCommand(run: string | undefined, flags: { json?: boo
     console.log(
       `${figures.title} (${figures.plan}): ${figures.status}, run ${figures.run}\n\n${summaryTable(figures)}`,
     );
+    if (flags.context === true) console.log(`\n${layersTable(figures)}`);
     for (const { id, text, choices, until } of figures.questions) {
       const answers = choices.map(({ key, name, meaning }) => `\n  ${key}  ${name.padEnd(9)} ${meaning}`);
       console.log(

@@ -5,6 +5,8 @@ import type { Plan, PlanMark } from "../../plan/model.js";
 import { markPlanFile } from "../../plan/write-back.js";
 import type { CommitKind } from "../../run/command.js";
 import { type Attempt, isAttempt, phaseOf, type RunState, stateOfPhase } from "../../run/state.js";
+import { dropCheckpoints } from "../checkpoint.js";
+import { removeHandoff, writeHandoff } from "../handoff.js";
 import type { Performer } from "../performer.js";
 import { contentHash } from "../plan-reading.js";
 import { coolDown } from "../warm.js";
@@ -26,6 +28,8 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
   if (kind !== "handover") await coolDown(world, phase);
   await reportPlanEdits(world, phase, state);
   const marked = kind === "handover" ? new Map<string, string>() : await markPlan(world, phase, state, MARKS[kind]);
+  if (kind === "failed") await writeHandoff(world, phase);
+  if (kind === "phase") removeHandoff(world, phase);
   if (kind === "failed" && !config.commit_on_failure) {
     run.append({ type: "commit-skipped", command: id, phase, attempt, kind, why: "commit_on_failure is off" });
     return;
@@ -63,6 +67,7 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
         leftOut: outcome.leftOut,
         ref: kept !== undefined && "ref" in kept ? kept.ref : undefined,
       });
+      if (kind === "phase") dropCheckpoints(world, phase);
       return;
     case "nothing":
       run.append({ type: "commit-skipped", command: id, phase, attempt, kind, why: "nothing changed" });

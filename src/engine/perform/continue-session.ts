@@ -1,9 +1,7 @@
-import { checkpointPrompt, goOnPrompt, nudgePrompt } from "../../handover/prompts.js";
 import { saveCheckpoint } from "../checkpoint.js";
 import type { Performer } from "../performer.js";
+import { sendTurn } from "../turn.js";
 import { warmUp } from "../warm.js";
-
-const PROMPTS = { checkpoint: checkpointPrompt, nudge: nudgePrompt, "go-on": goOnPrompt };
 
 /** One more turn in the same live process, where the prompt cache is warm: a nudge, or the checkpoint. */
 export const continueSession: Performer<"continue-session"> = async (world, { id, session, phase, attempt, turn }) => {
@@ -13,7 +11,8 @@ export const continueSession: Performer<"continue-session"> = async (world, { id
   run.append({ type: "turn-started", session, phase, attempt, turn });
   const asksCheckpoint = turn === "checkpoint";
   if (asksCheckpoint) await warmUp(world, phase);
-  const end = await live.agent.send(PROMPTS[turn](), { onlySegnoTools: asksCheckpoint });
-  if (asksCheckpoint) await saveCheckpoint(world, live, { session, phase, attempt });
-  run.append({ type: "turn-ended", command: id, session, phase, attempt, end });
+  const end = await sendTurn(world, live, world.texts[turn], asksCheckpoint);
+  if (asksCheckpoint) await saveCheckpoint(world, live, { session, phase, attempt }, end);
+  const said = live.said === "" ? undefined : run.putBlob(live.said);
+  run.append({ type: "turn-ended", command: id, session, phase, attempt, end, said });
 };

@@ -1,13 +1,13 @@
 import { promptBudget } from "../../context/budget.js";
-import { changedSince } from "../../git/start.js";
+import { pruningFor } from "../../context/layers.js";
 import { roughTokens } from "../../handover/bounded.js";
-import { renderCheckpoint, unreportedWork } from "../../handover/checkpoint.js";
+import { unreportedWork } from "../../handover/checkpoint.js";
 import {
   type ContinuationReason,
-  checkpointPrompt,
   continuationPrompt,
   type PhaseMetadata,
   type PhaseView,
+  type Prompt,
   remediationPrompt,
   resumedPrompt,
   workPrompt,
@@ -15,9 +15,10 @@ import {
 import type { Gate } from "../../plan/model.js";
 import type { Command } from "../../run/command.js";
 import { isAttempt, phaseOf, stateOfPhase } from "../../run/state.js";
-import { saveCheckpoint } from "../checkpoint.js";
+import { checkpointFor, saveCheckpoint } from "../checkpoint.js";
 import { LiveSession } from "../live-session.js";
 import type { Performer } from "../performer.js";
+import { sendTurn } from "../turn.js";
 import { takeWarm } from "../warm.js";
 import type { World } from "../world.js";
 
@@ -27,53 +28,72 @@ export const startSession: Performer<"start-session"> = async (world, command) =
   const { id, session, phase, attempt, purpose, resumes } = command;
   const resume = resumes !== undefined && agent.canResume(resumes, agentEnv) ? resumes : undefined;
   const asksCheckpoint = resume !== undefined && command.opening === "checkpoint";
-  const prompt = asksCheckpoint ? checkpointPrompt() : await promptFor(world, command, resume !== undefined);
+  const prompt = asksCheckpoint
+    ? { text: world.texts.checkpoint }
+    : await promptFor(world, command, resume !== undefined);
   const place = { session, phase, attempt };
   const live = resume === undefined ? takeWarm(world, place) : new LiveSession(world, place);
   world.sessions.set(session, live);
-  const blob = run.putBlob(prompt);
   run.append(
     {
       type: "session-started",
       ...place,
       purpose,
-      prompt: blob,
-      promptTokens: roughTokens(prompt),
+      prompt: run.putBlob(prompt.text),
+      promptTokens: roughTokens(prompt.text),
+      layers: "layers" in prompt ? prompt.layers : undefined,
       resumed: resume !== undefined,
     },
     { type: "turn-started", ...place, turn: asksCheckpoint ? "checkpoint" : "work" },
   );
-  warnOfBudget(world, place, roughTokens(prompt));
-  const opened = await live.open(resume);
-  const end = await opened.send(prompt, { onlySegnoTools: asksCheckpoint });
-  if (asksCheckpoint) await saveCheckpoint(world, live, place);
-  run.append({ type: "turn-ended", command: id, ...place, end });
+  if ("warnings" in prompt) warn(world, phase, prompt.warnings);
+  warnOfBudget(world, phase, roughTokens(prompt.text));
+  await live.open(resume);
+  const end = await sendTurn(world, live, prompt.text, asksCheckpoint);
+  if (asksCheckpoint) await saveCheckpoint(world, live, place, end);
+  const said = live.said === "" ? undefined : run.putBlob(live.said);
+  run.append({ type: "turn-ended", command: id, ...place, end, said });
 };
 
 const BUDGET_LEVELS = [95, 75];
 
 /** What Segno itself says must stay small: warned of once per phase and level. */
-function warnOfBudget({ run }: World, { phase }: { phase: string }, tokens: number): void {
-  const { prompt_budget, context_limit } = run.state.config;
+function warnOfBudget(world: World, phase: string, tokens: number): void {
+  const { prompt_budget, context_limit } = world.run.state.config;
   const budget = promptBudget(prompt_budget, context_limit);
   const level = BUDGET_LEVELS.find((percent) => tokens * 100 >= budget * percent);
   if (level === undefined) return;
-  const message = `Segno's prompt for phase ${phase} is at ${level} % of the prompt budget or above it: ${tokens} of ${budget} tokens. Shorten the phase's text, or raise prompt_budget.`;
-  if (!run.warnings.has(message)) run.append({ type: "warned", phase, message });
+  warn(world, phase, [
+    `Segno's prompt for phase ${phase} is at ${level} % of the prompt budget or above it: ${tokens} of ${budget} tokens. Shorten the phase's text, or raise prompt_budget.`,
+  ]);
+}
+
+function warn({ run }: World, phase: string, messages: readonly string[]): void {
+  for (const message of messages) if (!run.warnings.has(message)) run.append({ type: "warned", phase, message });
 }
 
 type StartSession = Extract<Command, { type: "start-session" }>;
 
-async function promptFor(world: World, { phase: id, purpose }: StartSession, resumed: boolean): Promise<string> {
+async function promptFor(
+  world: World,
+  { phase: id, purpose }: StartSession,
+  resumed: boolean,
+): Promise<Prompt | { text: string }> {
   const { run } = world;
   const state = stateOfPhase(run.state, id);
   if (!isAttempt(state)) throw new Error(`phase ${id} has no attempt`);
-  const view = phaseView(world, id, state.tasksDone);
-  if (resumed) return resumedPrompt(view, unreportedWork(run.ledger(id)));
+  const view = phaseView(world, id, state.tasksDone, purpose);
+  const reason = reasonOf(run.ledger(id).lastEnd?.reason);
+  if (resumed) return { text: resumedPrompt(view, reason, unreportedWork(run.ledger(id))) };
   // The session itself is already counted: the one before it is the last but one.
   const previous = state.sessions.at(-2);
+  const handoff = run.state.handoffs.get(id);
   const handedOver =
-    previous === undefined ? undefined : await handoverText(world, id, state.baseline, state.tasksDone, previous);
+    previous !== undefined
+      ? await checkpointFor(world, id, previous)
+      : handoff === undefined
+        ? undefined
+        : withoutFront(run.getBlob(handoff) ?? "");
   if (purpose === "remediate" && (state.step === "working" || state.step === "remediating")) {
     const failing = state.failing.map((result) => ({
       ...result,
@@ -83,36 +103,40 @@ async function promptFor(world: World, { phase: id, purpose }: StartSession, res
     return remediationPrompt(view, failing, handedOver);
   }
   if (handedOver === undefined) return workPrompt(view);
-  return continuationPrompt(view, state.sessions.length, reasonOf(run.ledger(id).lastEnd?.reason), handedOver);
+  const n = state.sessions.length - state.sessionsBefore;
+  const why = previous === undefined ? "failed" : reason;
+  return continuationPrompt(view, { n, most: run.state.config.max_sessions_per_phase, why }, handedOver);
 }
+
+const withoutFront = (text: string): string => text.replace(/^---\n[\s\S]*?\n---\n/, "").trim();
 
 const commandOf = (gate: Gate | undefined): string =>
   gate?.check.type === "command" ? gate.check.command : (gate?.name ?? "");
 
-function phaseView({ run }: World, id: string, tasksDone: readonly string[]): PhaseView {
-  const { plan, phases } = run.state;
-  const finished = plan.phases.flatMap((phase): PhaseMetadata[] => {
-    if (phases.get(phase.id)?.step !== "done") return [];
-    const { summary, decisions } = run.ledger(phase.id);
-    return [{ id: phase.id, title: phase.title, summary, decisions, file: phase.file }];
-  });
-  return { plan, phase: phaseOf(run.state, id), tasksDone, finished };
-}
-
-/** The checkpoint the previous session left; where it left none, the ledger and git alone. */
-async function handoverText(
+function phaseView(
   world: World,
   id: string,
-  baseline: string,
-  tasksDone: string[],
-  previous: string,
-): Promise<string> {
-  const { run, git } = world;
-  const ledger = run.ledger(id);
-  const saved = ledger.checkpoint?.session === previous ? run.getBlob(ledger.checkpoint.ref) : undefined;
-  if (saved !== undefined) return saved;
-  const files = await changedSince(git, baseline).catch(() => []);
-  return renderCheckpoint({ claims: undefined, ledger, files, tasks: phaseOf(run.state, id).tasks, tasksDone });
+  tasksDone: readonly string[],
+  purpose: StartSession["purpose"],
+): PhaseView {
+  const { run, texts } = world;
+  const { plan, phases, config, toldOnContext } = run.state;
+  const pruning = pruningFor(config.pruning, {
+    phases: plan.phases.length,
+    repairing: purpose === "remediate",
+    forced: toldOnContext === "force",
+  });
+  const finished = plan.phases.flatMap((phase): PhaseMetadata[] => {
+    if (phases.get(phase.id)?.step !== "done") return [];
+    const { summary, decisions, gates, answer, filesModified: files } = run.ledger(phase.id);
+    const passed = [...gates.values()].filter((gate) => gate.passed).map((gate) => gate.name);
+    const said = answer === undefined || pruning === "aggressive" ? "" : (run.getBlob(answer) ?? "");
+    return [
+      { id: phase.id, title: phase.title, summary, decisions, files, gates: passed, file: phase.file, answer: said },
+    ];
+  });
+  const budget = promptBudget(config.prompt_budget, config.context_limit);
+  return { plan, phase: phaseOf(run.state, id), tasksDone, finished, texts, pruning, budget };
 }
 
 function reasonOf(end: string | undefined): ContinuationReason {
@@ -120,6 +144,7 @@ function reasonOf(end: string | undefined): ContinuationReason {
     case "crashed":
     case "killed":
     case "stopped":
+    case "stuck":
       return end;
     default:
       return "context";

@@ -1,0 +1,130 @@
+/** `.segno/HANDOFF.md`: what a phase that could not go on leaves for people, and for the next run of its plan. */
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse, stringify } from "yaml";
+import { changedSince } from "../git/start.js";
+import type { Plan } from "../plan/model.js";
+import type { FailureCategory } from "../run/outcome.js";
+import { phaseOf, stateOfPhase } from "../run/state.js";
+import { checkpointFor } from "./checkpoint.js";
+import { segnoFolder } from "./runs.js";
+import type { World } from "./world.js";
+
+/** Where the phase itself is not wrong: something else kept it from its end. */
+const CATEGORIES: ReadonlySet<FailureCategory> = new Set([
+  "context_exhaustion",
+  "usage_limit",
+  "budget",
+  "stuck",
+  "timeout",
+  "crashed",
+  "agent_error",
+]);
+
+interface Front {
+  plan: string;
+  phase: string;
+  run: string;
+  failure_category: string;
+  recommendation: string;
+  tasks_completed: string[];
+  tasks_remaining: string[];
+  files_modified: string[];
+}
+
+export interface Handoff extends Front {
+  file: string;
+  text: string;
+}
+
+const isHandoff = (name: string): boolean => /^HANDOFF.*\.md$/.test(name);
+
+/** Handoffs of this plan, by phase; what is not one is left alone. */
+export function readHandoffs(top: string, plan: Plan): Map<string, Handoff> {
+  const folder = segnoFolder(top);
+  const found = new Map<string, Handoff>();
+  if (!existsSync(folder)) return found;
+  for (const name of readdirSync(folder).filter(isHandoff).sort()) {
+    const text = readFileSync(join(folder, name), "utf8");
+    const front = frontOf(text);
+    if (front === undefined || front.plan !== plan.file) continue;
+    if (plan.phases.some((phase) => phase.id === front.phase)) found.set(front.phase, { ...front, file: name, text });
+  }
+  return found;
+}
+
+function frontOf(text: string): Front | undefined {
+  const block = /^---\n([\s\S]*?)\n---\n/.exec(text)?.[1];
+  if (block === undefined) return undefined;
+  try {
+    const front = parse(block) as Partial<Front> | null;
+    const lists = [front?.tasks_completed, front?.tasks_remaining, front?.files_modified];
+    if (front === null || typeof front?.plan !== "string" || !lists.every(Array.isArray)) return undefined;
+    return {
+      ...(front as Front),
+      phase: String(front.phase),
+      tasks_completed: (front.tasks_completed ?? []).map(String),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+export async function writeHandoff(world: World, phase: string): Promise<void> {
+  const { run, git } = world;
+  const state = stateOfPhase(run.state, phase);
+  if (state.step !== "failed" || state.attempted === undefined || !CATEGORIES.has(state.failure.category)) return;
+  const { failure, attempted } = state;
+  const { plan, top } = run.state;
+  const { tasks, title } = phaseOf(run.state, phase);
+  const files = await changedSince(git, attempted.baseline).catch(() => []);
+  const front: Front = {
+    plan: plan.file,
+    phase,
+    run: run.state.run,
+    failure_category: failure.category,
+    recommendation: failure.recommendation,
+    tasks_completed: [...attempted.tasksDone],
+    tasks_remaining: tasks.map((task) => task.id).filter((id) => !attempted.tasksDone.includes(id)),
+    files_modified: files.map((file) => file.path),
+  };
+  const partial = await checkpointFor(world, phase, attempted.sessions.at(-1) ?? "", attempted);
+  const taken = [...readHandoffs(top, plan).values()].find((handoff) => handoff.phase === phase)?.file;
+  const free = existsSync(join(segnoFolder(top), "HANDOFF.md"))
+    ? `HANDOFF-${phase.replaceAll(/[^\w.-]/g, "-")}.md`
+    : "HANDOFF.md";
+  const file = taken ?? free;
+  const text = `---
+${stringify(front).trim()}
+---
+
+# Handoff: phase ${phase}, ${title}
+
+${failure.message}
+
+## Partial state
+
+${partial}
+
+## How to go on
+
+- \`segno resume ${run.state.run}\` tries the phase again from here; \`segno run ${plan.file}\` does the same.
+- ${ADVICE[failure.category] ?? "Look at what is left, then go on."}
+- The phase's changes are in the working tree${attempted.commits.length > 0 ? ` and in ${attempted.commits.length} commits` : ""}.
+`;
+  writeFileSync(join(segnoFolder(top), file), text);
+  run.append({ type: "handoff-written", phase, file: `.segno/${file}` });
+}
+
+const ADVICE: Partial<Record<FailureCategory, string>> = {
+  context_exhaustion: "Review the phase, or split it in the plan: it did not get on within its sessions.",
+  stuck: "Split the phase in the plan, or say in its text how to get past the point where it went round in circles.",
+  budget: "Raise the budget (max_cost_usd, max_tokens, max_hours), or run fewer phases.",
+  usage_limit: "Wait until the limit is lifted.",
+};
+
+export function removeHandoff({ run }: World, phase: string): void {
+  const { top, plan } = run.state;
+  const handoff = readHandoffs(top, plan).get(phase);
+  if (handoff !== undefined) rmSync(join(segnoFolder(top), handoff.file), { force: true });
+}
