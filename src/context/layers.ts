@@ -19,6 +19,8 @@ const KEPT_OF_ANSWER: Record<Pruning, number> = { aggressive: 0, moderate: 450, 
 export interface FinishedPhase {
   id: string;
   metadata: string;
+  /** Its metadata in one line, for when nothing else has room. */
+  line: string;
   /** All that its agent said at its end. */
   answer: string;
 }
@@ -61,14 +63,14 @@ export interface ToCompose {
 const DROP_TRANSIENT = 0.9;
 const TURN_AGGRESSIVE = 0.95;
 
-/** The layers within their budget: at 90 % of it transient data goes, at 95 % pruning turns aggressive. */
+/** The layers within their budget: at 90 % of it transient data goes, at 95 % metadata shrinks to a line a phase. */
 export function composeLayers(parts: ToCompose): Composed {
-  let composed = layersWith(parts, parts.pruning);
+  let composed = layersWith(parts, parts.pruning, "all");
   const total = ({ sizes }: Composed) => sizes.permanent + sizes.phase + sizes.metadata + sizes.transient;
   if (total(composed) >= parts.budget * DROP_TRANSIENT && composed.sizes.transient > 0)
-    composed = layersWith(parts, parts.pruning === "minimal" ? "moderate" : "aggressive");
-  if (total(composed) >= parts.budget * TURN_AGGRESSIVE && composed.sizes.pruning !== "aggressive")
-    composed = layersWith(parts, "aggressive");
+    composed = layersWith(parts, parts.pruning, "no-transient");
+  if (total(composed) >= parts.budget * TURN_AGGRESSIVE && parts.finished.length > 0)
+    composed = layersWith(parts, "aggressive", "lines");
   const size = total(composed);
   if (size <= parts.budget) return composed;
   const [largest] = (["phase", "metadata", "permanent"] as const).toSorted(
@@ -84,11 +86,18 @@ export function composeLayers(parts: ToCompose): Composed {
   return { ...composed, warnings: [warning] };
 }
 
-function layersWith({ permanent, phase, finished, countTokens }: ToCompose, pruning: Pruning): Composed {
-  const metadata = finished.map((each) => each.metadata).join("\n\n");
+function layersWith(
+  { permanent, phase, finished, countTokens }: ToCompose,
+  pruning: Pruning,
+  keep: "all" | "no-transient" | "lines",
+): Composed {
+  const metadata =
+    keep === "lines"
+      ? finished.map((each) => each.line).join("\n")
+      : finished.map((each) => each.metadata).join("\n\n");
   const kept = finished.map(({ id, answer }) => {
     const most = KEPT_OF_ANSWER[pruning];
-    if (most === 0 || answer === "") return "";
+    if (most === 0 || answer === "" || keep !== "all") return "";
     const text = countTokens(answer) <= most ? answer : `${answer.slice(0, most * 3)}…`;
     return `What phase ${id} said at its end:\n${text}`;
   });

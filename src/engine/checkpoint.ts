@@ -4,11 +4,13 @@
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { changedSince } from "../git/start.js";
+import type { Git } from "../git/git.js";
+import { type ChangedFile, changedSince } from "../git/start.js";
 import { readBlock } from "../handover/block.js";
 import { roughTokens } from "../handover/bounded.js";
 import { type Handed, type Rendered, renderCheckpoint } from "../handover/checkpoint.js";
 import { readSlot, writeSlot } from "../handover/slot.js";
+import type { Plan } from "../plan/model.js";
 import type { TurnEnd } from "../run/event.js";
 import { type Attempt, isAttempt, phaseOf, stateOfPhase } from "../run/state.js";
 import type { OpenSession, World } from "./world.js";
@@ -98,6 +100,12 @@ function readKept(file: string): ReturnType<typeof readSlot> {
   }
 }
 
+/** What the phase changed; marks in the plan are Segno's own. */
+export async function changedByPhase(git: Git, baseline: string, plan: Plan): Promise<ChangedFile[]> {
+  const files = await changedSince(git, baseline).catch(() => []);
+  return files.filter(({ path }) => !plan.files.includes(path));
+}
+
 async function render(
   world: World,
   phase: string,
@@ -109,7 +117,7 @@ async function render(
   const now = stateOfPhase(run.state, phase);
   const state = attempt ?? (isAttempt(now) ? now : undefined);
   if (state === undefined) return undefined;
-  const files = await changedSince(git, state.baseline).catch(() => []);
+  const files = await changedByPhase(git, state.baseline, run.state.plan);
   return renderCheckpoint({
     handed,
     ledger: run.ledger(phase),

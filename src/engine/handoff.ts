@@ -2,11 +2,10 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
-import { changedSince } from "../git/start.js";
 import type { Plan } from "../plan/model.js";
 import type { FailureCategory } from "../run/outcome.js";
 import { phaseOf, stateOfPhase } from "../run/state.js";
-import { checkpointFor } from "./checkpoint.js";
+import { changedByPhase, checkpointFor } from "./checkpoint.js";
 import { segnoFolder } from "./runs.js";
 import type { World } from "./world.js";
 
@@ -77,7 +76,7 @@ export async function writeHandoff(world: World, phase: string): Promise<void> {
   const { failure, attempted } = state;
   const { plan, top } = run.state;
   const { tasks, title } = phaseOf(run.state, phase);
-  const files = await changedSince(git, attempted.baseline).catch(() => []);
+  const files = await changedByPhase(git, attempted.baseline, plan);
   const front: Front = {
     plan: plan.file,
     phase,

@@ -139,6 +139,7 @@ function phaseParts({ phase, tasksDone }: PhaseView): string[] {
 const asFinished = (phase: PhaseMetadata): FinishedPhase => ({
   id: phase.id,
   metadata: renderMetadata(phase),
+  line: clip(`Phase ${phase.id}: ${phase.title}. Its full text: ${phase.file}`, 200),
   answer: phase.answer,
 });
 

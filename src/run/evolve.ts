@@ -3,7 +3,7 @@
  * longer the phase's own changes nothing but that session's figures.
  */
 import { checkpointWeight, startWeight } from "../context/economy.js";
-import type { CommitKind } from "./command.js";
+import type { CommitKind, SessionEnd } from "./command.js";
 import type { FactOf, RunEvent, Usage } from "./event.js";
 import type { Question } from "./question.js";
 import {
@@ -410,6 +410,8 @@ function progressed(state: Folding, event: FactOf<"progress-reported">): void {
   );
 }
 
+const HANDED_OVER: ReadonlySet<SessionEnd> = new Set(["handed-over", "context-full"]);
+
 function sessionEnded(state: Folding, event: FactOf<"session-ended">): void {
   // What was asked about a session is moot without it.
   for (const question of openQuestions(state)) {
@@ -428,7 +430,7 @@ function sessionEnded(state: Folding, event: FactOf<"session-ended">): void {
     if (event.reason === "killed" || event.reason === "stopped" || event.reason === "skipped")
       return { ...phase, next: { type: "handover-commit" } };
     const second = phase.sessions.length - phase.sessionsBefore > 1;
-    const fruitless = second && ended?.fruit === 0 && event.reason !== "crashed" ? event.session : undefined;
+    const fruitless = second && ended?.fruit === 0 && HANDED_OVER.has(event.reason) ? event.session : undefined;
     const idleHandovers = progress ? 0 : phase.idleHandovers + 1;
     return { ...phase, next: { type: "handover-commit" }, idleHandovers, fruitless };
   });

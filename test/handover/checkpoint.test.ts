@@ -1,0 +1,204 @@
+import { describe, expect, test } from "vitest";
+import { audit } from "../../src/handover/audit.js";
+import { readBlock } from "../../src/handover/block.js";
+import { renderBounded, roughTokens } from "../../src/handover/bounded.js";
+import { type CheckpointView, renderCheckpoint } from "../../src/handover/checkpoint.js";
+import { emptyLedger, recordFact } from "../../src/handover/ledger.js";
+import { readSlot, writeSlot } from "../../src/handover/slot.js";
+
+const task = (id: string) => ({ id, title: `Task ${id}`, ticked: false, file: "PLAN.md", line: 1 });
+const claims = { goal: "Do it.", completed: [], remaining: [], do_not_redo: [], decisions: [] };
+const view = (more: Partial<CheckpointView> = {}): CheckpointView => ({
+  handed: { type: "tool", claims },
+  ledger: emptyLedger(),
+  files: [],
+  tasks: [],
+  tasksDone: [],
+  session: undefined,
+  tokens: 2_000,
+  ...more,
+});
+
+describe("the block in an answer", () => {
+  test.each([
+    ["plain", "Here: <checkpoint>\nthe work\n</checkpoint> bye", "the work"],
+    ["in a fence", "```xml\n<checkpoint>\nthe work\n</checkpoint>\n```", "the work"],
+    ["a fence inside", "<checkpoint>\n```markdown\nthe work\n```\n</checkpoint>", "the work"],
+    ["tildes", "~~~\n<checkpoint>\nthe work\n</checkpoint>\n~~~", "the work"],
+    ["never closed", "<checkpoint>\nthe work, cut off in the mid", "the work, cut off in the mid"],
+    ["never closed, fenced", "```\n<checkpoint>\nthe work\n```", "the work"],
+    ["upper case", "<CHECKPOINT>the work</CHECKPOINT>", "the work"],
+  ])("%s", (_, answer, expected) => {
+    expect(readBlock(answer)).toBe(expected);
+  });
+
+  test("no block, or an empty one, is none", () => {
+    expect(readBlock("all is well")).toBeUndefined();
+    expect(readBlock("<checkpoint>\n</checkpoint>")).toBeUndefined();
+  });
+});
+
+describe("the audit", () => {
+  const tasks = ["1.1", "1.2", "1.10", "1.3"].map(task);
+  const files = [
+    { path: "src/a.ts", kind: "M" as const },
+    { path: "new.md", kind: "R" as const, from: "old.md" },
+  ];
+  const evidence = { files, tasks, tasksDone: ["1.1"] };
+
+  test("marks a file that git does not know as changed", () => {
+    const completed = [
+      "src/a.ts: done",
+      "`src/b.ts`: rewritten",
+      "/work/repo/src/a.ts: again",
+      "old.md: renamed",
+      "no file at all",
+    ];
+    const audited = audit({ ...claims, completed, remaining: ["1.2", "1.10", "1.3"] }, evidence);
+    expect(audited.claims.completed[1]).toBe("`src/b.ts`: rewritten [Segno: git shows no change of src/b.ts]");
+    expect(audited.contradictions).toHaveLength(1);
+  });
+
+  test("marks a task called done that was never reported, one called open that was, and one that was forgotten", () => {
+    const audited = audit(
+      { ...claims, do_not_redo: ["1.1 fine", "1.10 done too"], remaining: ["1.1 again", "1.3"] },
+      evidence,
+    );
+    expect(audited.claims.do_not_redo).toEqual([
+      "1.1 fine",
+      "1.10 done too [Segno: task 1.10 was never reported as done]",
+    ]);
+    expect(audited.claims.remaining[0]).toContain("[Segno: task 1.1 was reported as done]");
+    expect(audited.contradictions.at(-2)).toBe(
+      "Task 1.2 is not done, and the previous session does not name it among what remains.",
+    );
+    expect(audited.contradictions.at(-1)).toContain("Task 1.10 is not done");
+  });
+
+  test("what is contradicted stands in the text that the next session gets", () => {
+    const handed = { type: "tool" as const, claims: { ...claims, completed: ["ghost.ts: written"] } };
+    const { text, contradictions } = renderCheckpoint(view({ handed, tasks, tasksDone: [] }));
+    expect(text).toContain("[Segno: git shows no change of ghost.ts]");
+    expect(contradictions.length).toBe(5);
+  });
+});
+
+describe("a checkpoint's size", () => {
+  test("is bounded, the longest lists are cut first, with a count, and every remaining task is named", () => {
+    const tasks = Array.from({ length: 60 }, (_, n) => task(`1.${n + 1}`));
+    const long = Array.from({ length: 200 }, (_, n) => `src/file-${n}.ts: ${"changed in many ways ".repeat(10)}`);
+    const handed = {
+      type: "tool" as const,
+      claims: { ...claims, completed: long, remaining: tasks.map(({ id }) => id) },
+    };
+    const ledger = emptyLedger();
+    for (let n = 0; n < 300; n++)
+      recordFact(ledger, {
+        type: "decision-recorded",
+        phase: "1",
+        attempt: 1,
+        session: "s",
+        text: `decision ${n} ${"x".repeat(300)}`,
+      });
+    const files = Array.from({ length: 80 }, (_, n) => ({
+      path: `src/file-${n}.ts`,
+      kind: "M" as const,
+      added: 3,
+      removed: 1,
+    }));
+    const { text } = renderCheckpoint(view({ handed, ledger, tasks, files, tasksDone: ["1.1"] }));
+    expect(roughTokens(text)).toBeLessThanOrEqual(2_000);
+    for (const { id } of tasks.slice(1)) expect(text).toMatch(new RegExp(`[ ,]${id.replace(".", "\\.")}[,.\\s]`));
+    expect(text).toMatch(/… and \d+ more/);
+    expect(text).toContain("decision 299");
+    expect(text).toContain("… and 60 more files");
+  });
+
+  test("sections that fit are left whole", () => {
+    const text = renderBounded([{ words: "Things:", items: ["a", "b"], keep: "first", least: 1 }], 100);
+    expect(text).toBe("Things:\n- a\n- b");
+  });
+});
+
+describe("the ledger", () => {
+  const place = { phase: "1", attempt: 1, session: "1/a1/session/1" };
+  const tool = (name: string, brief: string, ok = true) =>
+    ({ type: "tool-finished", ...place, tool: name, brief, ok, subagent: false }) as const;
+
+  test("keeps the last command of each kind, sub-agents that finished, errors, questions and answers", () => {
+    const ledger = emptyLedger();
+    for (const fact of [
+      tool("Bash", "npm test -- one", false),
+      tool("Bash", "npm test -- two"),
+      tool("Bash", "npm run build"),
+      tool("Agent", "look into the parser"),
+      tool("Edit", "src/a.ts", false),
+    ])
+      recordFact(ledger, fact);
+    recordFact(ledger, {
+      type: "question-asked",
+      question: "q",
+      kind: "context",
+      phase: "1",
+      text: "Go on?",
+      choices: [],
+      fallback: "stop",
+      minutes: 1,
+    });
+    recordFact(ledger, { type: "question-answered", question: "q", phase: "1", choice: "continue", by: "me" });
+    const { text } = renderCheckpoint(
+      view({ handed: undefined, ledger, files: [{ path: "a", kind: "R", from: "b", added: 2, removed: 1 }] }),
+    );
+    expect(text).toContain("ok: npm test -- two");
+    expect(text).not.toContain("failed: npm test -- one");
+    expect(text).toContain("ok: npm run build");
+    expect(text).toContain("look into the parser");
+    expect(text).toContain("Edit src/a.ts");
+    expect(text).toContain("Go on? → continue (me)");
+    expect(text).toContain("a (renamed from b, +2 −1)");
+  });
+
+  test("a session that reported nothing is said to have", () => {
+    const ledger = emptyLedger();
+    const silent = () => renderCheckpoint(view({ ledger, session: place.session })).text;
+    expect(silent()).toContain("reported no progress");
+    recordFact(ledger, { type: "progress-reported", ...place, message: "half way" });
+    expect(silent()).not.toContain("reported no progress");
+  });
+});
+
+describe("a slot", () => {
+  const handed = {
+    type: "tool" as const,
+    claims: { ...claims, completed: ['src/ä.ts: "quoted"', "b"], decisions: ["use 1.2"] },
+  };
+  const text = writeSlot("2/a1/session/3", handed);
+
+  test("reads back what was written", () => {
+    expect(readSlot(text)).toEqual({ ok: true, session: "2/a1/session/3", handed });
+  });
+
+  test("truncated at every byte it is refused", () => {
+    const bytes = Buffer.from(text);
+    for (let length = 0; length < bytes.length; length++)
+      expect(readSlot(bytes.subarray(0, length).toString()).ok).toBe(false);
+  });
+
+  test("with any bit of any byte flipped it is refused", () => {
+    const bytes = Buffer.from(text);
+    for (let at = 0; at < bytes.length; at++) {
+      for (let bit = 0; bit < 8; bit++) {
+        const damaged = Buffer.from(bytes);
+        damaged[at] = (damaged[at] ?? 0) ^ (1 << bit);
+        expect(readSlot(damaged.toString()).ok).toBe(false);
+      }
+    }
+  });
+
+  test("one of a newer schema is refused, and said to be", () => {
+    expect(readSlot(text.replace('"schema":1', '"schema":2'))).toMatchObject({
+      ok: false,
+      why: expect.stringContaining("newer"),
+    });
+  });
+});

@@ -1,0 +1,190 @@
+import { describe, expect, test } from "vitest";
+import { allotBudget, composeLayers, type Pruning, pruningFor } from "../../src/context/layers.js";
+import { roughTokens } from "../../src/handover/bounded.js";
+import {
+  continuationPrompt,
+  firstView,
+  type PhaseMetadata,
+  remediationPrompt,
+  workPrompt,
+} from "../../src/handover/prompts.js";
+import { DEFAULT_TEXTS, fill, TEMPLATE_NAMES, templateProblems } from "../../src/handover/templates.js";
+import { parsePlan } from "../../src/plan/parse.js";
+import { planFiles } from "../support/plans.js";
+
+const files = planFiles([{ id: "1" }, { id: "2", tasks: 3, dependsOn: ["1"] }]);
+const parsed = parsePlan("PLAN.md", (path) => files[path] as string, {});
+if (!parsed.ok) throw new Error("the plan is not sound");
+const { plan } = parsed;
+const view = firstView(plan, plan.phases[1] as (typeof plan.phases)[number]);
+
+const finished = (n: number, answer = ""): PhaseMetadata => ({
+  id: String(n),
+  title: `Phase ${n}`,
+  summary: "word ".repeat(200),
+  decisions: Array.from({ length: 9 }, (_, index) => `decision ${index} ${"and why ".repeat(20)}`),
+  files: Array.from({ length: 30 }, (_, index) => `src/some/where/file-${index}.ts`),
+  gates: ["tests", "lint"],
+  file: `plan/phase-${n}.md`,
+  answer,
+});
+
+describe("the continuation prompt", () => {
+  const prompt = continuationPrompt(
+    { ...view, tasksDone: ["2.1"] },
+    { n: 3, most: 50, why: "context" },
+    "THE CHECKPOINT",
+  ).text;
+
+  test("says it is a continuation, why, and which one of how many", () => {
+    expect(prompt).toContain("You continue phase 2");
+    expect(prompt).toContain("session 3 of at most 50");
+    expect(prompt).toContain("because its context window was nearly full");
+  });
+
+  test("holds the checkpoint, the phase's text with tasks marked, and what not to repeat", () => {
+    expect(prompt).toContain("THE CHECKPOINT");
+    expect(prompt).toContain("- [x] 2.1");
+    expect(prompt).toContain("- [ ] 2.2");
+    expect(prompt).toContain("Do not repeat what is done");
+  });
+
+  test("says how to report, what Segno reads, when to ask for a split, and to stop near the limit", () => {
+    expect(prompt).toContain("mcp__segno__progress");
+    expect(prompt).toContain("Segno reads only tool calls, git and gates");
+    expect(prompt).toContain("split_request");
+    expect(prompt).toContain("report partial progress and stop");
+  });
+
+  test.each([
+    ["crashed", "it ended unexpectedly"],
+    ["limit", "a usage limit was reached"],
+    ["stuck", "it went round in circles"],
+    ["killed", "Segno itself was interrupted"],
+  ] as const)("after %s it says: %s", (why, words) => {
+    expect(continuationPrompt(view, { n: 2, most: 50, why }, "x").text).toContain(words);
+  });
+
+  test("with nothing known there is a minimal form", () => {
+    expect(continuationPrompt(view, { n: 2, most: 50, why: "crashed" }, "").text).toContain(
+      "Look at the working tree before you begin",
+    );
+  });
+
+  test("a repair says when to ask for a split instead", () => {
+    const repair = remediationPrompt(
+      view,
+      [{ name: "g", command: "false", why: "exit 1", output: "no" }],
+      undefined,
+    ).text;
+    expect(repair).toContain("more than 3 separate issues");
+  });
+});
+
+describe("Segno's own words", () => {
+  test("stay under 400 tokens per phase, and metadata of a finished phase under 300", () => {
+    const bare = workPrompt({ ...view, plan: { ...plan, title: "", goal: "" } });
+    expect(bare.layers.permanent).toBeLessThan(400);
+    const one = workPrompt({ ...view, finished: [finished(1)] });
+    expect(one.layers.metadata).toBeLessThanOrEqual(300);
+  });
+
+  test("a progress update costs an agent a line or two", () => {
+    const update = JSON.stringify({ task: "2.1", message: "library written and tested" }, null, 2);
+    expect(update.split("\n").length).toBeLessThan(20);
+  });
+});
+
+describe("layers and pruning", () => {
+  const answer = "An answer that goes on and on about what was done. ".repeat(300);
+  const six = Array.from({ length: 6 }, (_, n) => finished(n + 1, answer));
+  const kept = (pruning: Pruning) => {
+    const { layers } = workPrompt({ ...view, finished: six, pruning });
+    return layers.metadata + layers.transient;
+  };
+
+  test("six phases with 5,000-token answers: aggressive saves 95 %, moderate 85 %, minimal keeps them", () => {
+    const everything = six.reduce((sum, phase) => sum + roughTokens(phase.answer), 0);
+    expect(roughTokens(answer)).toBeGreaterThanOrEqual(5_000);
+    expect(1 - kept("aggressive") / everything).toBeGreaterThanOrEqual(0.95);
+    expect(1 - kept("moderate") / everything).toBeGreaterThanOrEqual(0.85);
+    expect(kept("minimal")).toBeGreaterThan(everything);
+  });
+
+  test("the automatic choice: more than 3 phases aggressive, else moderate, repairs minimal, force wins", () => {
+    const choose = (phases: number, repairing = false, forced = false) =>
+      pruningFor("auto", { phases, repairing, forced });
+    expect([choose(4), choose(3), choose(9, true), choose(1, true, true)]).toEqual([
+      "aggressive",
+      "moderate",
+      "minimal",
+      "aggressive",
+    ]);
+    expect(pruningFor("minimal", { phases: 9, repairing: false, forced: false })).toBe("minimal");
+  });
+
+  test("at 90 % transient data goes, at 95 % pruning turns aggressive, above 100 % scope must shrink", () => {
+    const compose = (phase: number, transient: number, budget: number) =>
+      composeLayers({
+        permanent: "p".repeat(100),
+        phase: "f".repeat(phase),
+        finished: [{ id: "1", metadata: "m".repeat(100), line: "l".repeat(10), answer: "a".repeat(transient) }],
+        pruning: "minimal",
+        budget,
+        countTokens: (text) => text.length,
+      });
+    expect(compose(100, 400, 1_000).sizes).toMatchObject({ pruning: "minimal", pruned: 0 });
+    expect(compose(100, 700, 1_000).sizes).toMatchObject({
+      pruning: "minimal",
+      transient: 0,
+      pruned: 700,
+      metadata: 100,
+    });
+    expect(compose(760, 700, 1_000).sizes).toMatchObject({ pruning: "aggressive", transient: 0, metadata: 10 });
+    expect(compose(760, 700, 1_000).warnings).toEqual([]);
+    expect(compose(900, 0, 1_000).warnings[0]).toMatch(
+      /above its budget \(1010 of 1000 tokens\): reduce scope.*phase layer/,
+    );
+  });
+
+  test("three strategies divide the prompt budget", () => {
+    const phases = [
+      { id: "1", complexity: "simple" },
+      { id: "2", complexity: undefined },
+      { id: "3", complexity: "complex" },
+    ];
+    expect([...allotBudget("fixed", phases, 7_500).phases.values()]).toEqual([2_500, 2_500, 2_500]);
+    expect([...allotBudget("dynamic", phases, 7_500).phases.values()]).toEqual([1_500, 2_400, 3_600]);
+    expect(allotBudget("reserve", phases, 7_500)).toMatchObject({ debugging: 1_500, overflow: 1_500 });
+    expect([...allotBudget("reserve", phases, 7_500).phases.values()]).toEqual([1_500, 1_500, 1_500]);
+  });
+});
+
+describe("prompt overrides", () => {
+  test("Segno's own texts have no problem", () => {
+    for (const name of TEMPLATE_NAMES) expect(templateProblems(name, DEFAULT_TEXTS[name])).toEqual([]);
+  });
+
+  test("an unknown placeholder and a missing one are errors with a position", () => {
+    expect(templateProblems("work", "{{plan}}\n{{rules}} {{phase}}\n  {{whatever}}")).toEqual([
+      {
+        line: 3,
+        column: 3,
+        message: 'There is no placeholder {{whatever}} in the prompt "work".',
+        fix: expect.stringContaining("{{phase_id}}"),
+      },
+    ]);
+    expect(templateProblems("continue", "{{plan}} {{rules}} {{phase}}\nend")).toEqual([
+      {
+        line: 2,
+        column: 4,
+        message: 'The placeholder {{checkpoint}} is missing in the prompt "continue".',
+        fix: "Put {{checkpoint}} where it belongs.",
+      },
+    ]);
+  });
+
+  test("what is filled in is never read as a template again", () => {
+    expect(fill("{{a}}-{{b}}", { a: "{{b}}", b: "x" })).toBe("{{b}}-x");
+  });
+});
