@@ -19,7 +19,7 @@ import {
   thresholdTokens,
 } from "../context/policy.js";
 import { kindOfTool } from "../context/ratios.js";
-import type { Claims } from "../handover/checkpoint.js";
+import type { Claims } from "../handover/claims.js";
 import { type StuckEvidence, StuckWatch } from "../handover/stuck.js";
 import type { StopWhy, TurnEnd } from "../run/event.js";
 import { isAttempt, phaseOf, type SessionState } from "../run/state.js";

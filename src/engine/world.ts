@@ -1,7 +1,7 @@
 /** Everything a performer may touch. */
 import type { Agent } from "../agents/agent.js";
 import type { Git } from "../git/git.js";
-import type { Claims } from "../handover/checkpoint.js";
+import type { Claims } from "../handover/claims.js";
 import type { PromptTexts } from "../handover/templates.js";
 import type { ReadPlanFile } from "../plan/model.js";
 import type { RunEvent, TurnEnd } from "../run/event.js";

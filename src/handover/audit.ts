@@ -1,5 +1,5 @@
 /** What an agent claims, held against git and the ledger. Nothing is taken out: what is contradicted is marked. */
-import type { Claims, FileChange } from "./checkpoint.js";
+import type { Claims, FileChange } from "./claims.js";
 
 export interface Audited {
   claims: Claims;

@@ -1,23 +1,12 @@
 /** What the next session is told: the agent's own summary, audited, and under it what the ledger and git say. */
 import type { Task } from "../plan/model.js";
-import type { ToolInput } from "../tools/tools.js";
 import { type Audited, audit } from "./audit.js";
 import { bulletList, clip, clipMiddle, renderBounded, type Section } from "./bounded.js";
+import type { Claims, FileChange } from "./claims.js";
 import { type Ledger, reportedIn } from "./ledger.js";
-
-export type Claims = ToolInput<"checkpoint">;
 
 /** What a session left: through the tool, in a block of its answer, or only its answer. */
 export type Handed = { type: "tool"; claims: Claims } | { type: "block" | "answer"; text: string };
-
-export interface FileChange {
-  path: string;
-  kind: "A" | "M" | "D" | "T" | "R";
-  /** Where it was before a rename. */
-  from?: string | undefined;
-  added?: number | undefined;
-  removed?: number | undefined;
-}
 
 const MOST_FILES = 20;
 const KIND_WORDS = { A: "new", M: "changed", D: "deleted", T: "type changed", R: "renamed" } as const;
