@@ -31,7 +31,7 @@ module.exports = {
     only("tools", ["run"]),
     only("handover", ["plan", "run", "tools", "context"]),
     only("agents", ["run", "context", "tools"]),
-    only("gates", ["agents"]),
+    only("gates", ["agents", "run"]),
     only("git", []),
     only("store", ["run", "context"]),
     only("view", ["run", "plan", "context"]),

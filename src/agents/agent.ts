@@ -28,6 +28,7 @@ export type Observation =
   | { type: "call"; id: string; model: string; usage: Usage; subagent: boolean }
   | {
       type: "tool";
+      id: string;
       name: string;
       brief: string;
       ok: boolean;
@@ -38,6 +39,10 @@ export type Observation =
       /** For an edit: the file, and the hash of what was written there. */
       edit: { file: string; to: string } | undefined;
     }
+  /** A tool call began; `id` names it until its `tool` observation. */
+  | { type: "tool-started"; id: string }
+  /** Any other sign of life. */
+  | { type: "alive" }
   | { type: "said"; text: string }
   | { type: "compacted"; before: number; after: number | undefined };
 
@@ -61,6 +66,10 @@ export interface SessionOptions {
   isolated: boolean;
   /** The agent's own session to take up again; only where `canResume` said so. */
   resume: string | undefined;
+  /** The agent's own sandbox for shell commands, and tools it may or may not use. */
+  sandbox: boolean;
+  allowedTools: readonly string[];
+  deniedTools: readonly string[];
   tools: SegnoTools;
   handlers: SessionHandlers;
 }

@@ -69,6 +69,7 @@ export class ClaudeStream {
   }
 
   take(message: SDKMessage): void {
+    this.#observe({ type: "alive" });
     switch (message.type) {
       case "stream_event":
         if (message.parent_tool_use_id === null) this.#streamed(message.event);
@@ -138,6 +139,7 @@ export class ClaudeStream {
         const { name, input } = block;
         const traced = { hash: shortHash([name, input]), edit: editOf(name, input) };
         this.#callOfTool.set(block.id, { call, name, brief: briefOf(name, input), ...traced });
+        this.#observe({ type: "tool-started", id: block.id });
       }
     }
     if (!subagent) this.#observe({ type: "meter", input: { type: "call-content", id, ...said } });
@@ -156,6 +158,7 @@ export class ClaudeStream {
       const tool = this.#callOfTool.get(id);
       this.#observe({
         type: "tool",
+        id,
         name: tool?.name ?? "?",
         brief: tool?.brief ?? "",
         ok: block.is_error !== true,

@@ -10,12 +10,20 @@
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Options, type Query, query, type SDKMessage, type SDKUserMessage } from "@anthropic-ai/claude-agent-sdk";
+import {
+  type Options,
+  type Query,
+  query,
+  type SDKAssistantMessageError,
+  type SDKMessage,
+  type SDKUserMessage,
+} from "@anthropic-ai/claude-agent-sdk";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { StopWhy, TurnEnd } from "../run/event.js";
 import { mcpServer, SERVER_NAME, TOOL_PREFIX } from "../tools/mcp.js";
 import type { Agent, AgentSession, SessionOptions } from "./agent.js";
 import { checkClaude } from "./claude-check.js";
+import { failedKind, isLimitText, resetOf } from "./claude-errors.js";
 import { ClaudeStream } from "./claude-stream.js";
 import { diesWithParent, MARKER, sweep } from "./processes.js";
 import { PromptQueue } from "./prompt-queue.js";
@@ -78,6 +86,7 @@ class ClaudeSession implements AgentSession {
   #facts: Promise<void> | undefined;
   #stderr = "";
   #pump: Promise<void> | undefined;
+  #trouble: Trouble = { error: undefined, until: undefined };
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -94,6 +103,7 @@ class ClaudeSession implements AgentSession {
     this.#onlySegnoTools = onlySegnoTools;
     this.#stopWhy = undefined;
     this.#result = undefined;
+    this.#trouble = { error: undefined, until: undefined };
     this.#stream.prompted(prompt);
     const ended = new Promise<TurnEnd>((resolve) => {
       this.#turn = { resolve };
@@ -133,8 +143,9 @@ class ClaudeSession implements AgentSession {
       includePartialMessages: true,
       // Without it a sub-agent's last call is never shown, and its cost would be missing.
       forwardSubagentText: true,
-      disallowedTools: NEVER,
-      allowedTools: options.tools.list.map((tool) => TOOL_PREFIX + tool.name),
+      disallowedTools: [...NEVER, ...options.deniedTools],
+      allowedTools: [...options.tools.list.map((tool) => TOOL_PREFIX + tool.name), ...options.allowedTools],
+      ...(options.sandbox ? { sandbox: { enabled: true } } : {}),
       // The SDK's type names the high-level server; it only ever calls `connect`, which the plain one has too.
       mcpServers: { [SERVER_NAME]: { type: "sdk", name: SERVER_NAME, instance: server as unknown as McpServer } },
       hooks: {
@@ -196,8 +207,28 @@ class ClaudeSession implements AgentSession {
   #take(message: SDKMessage, messages: Query): void {
     this.#stream.take(message);
     if (message.type === "system" && message.subtype === "init") this.#facts ??= this.#learn(messages, message);
-    if (message.type === "result") this.#result = turnEnd(message, this.#stopWhy);
+    this.#noteTrouble(message);
+    if (message.type === "result") this.#result = turnEnd(message, this.#stopWhy, this.#trouble);
     if (this.#stream.idle) this.#settle();
+  }
+
+  /** What went wrong, where the result message does not say it all. */
+  #noteTrouble(message: SDKMessage): void {
+    if (message.type === "assistant" && message.parent_tool_use_id === null && message.error !== undefined)
+      this.#trouble.error = message.error;
+    if (message.type === "rate_limit_event") {
+      const { status, resetsAt } = message.rate_limit_info;
+      this.#trouble.until = status === "rejected" && resetsAt !== undefined ? new Date(resetsAt * 1_000) : undefined;
+    }
+    // The client tries a refused login ten times over; nothing will come of it.
+    if (message.type === "system" && message.subtype === "api_retry" && message.attempt >= 2) {
+      if (failedKind(message.error, message.error_status) !== "auth") return;
+      this.#result = {
+        type: "failed",
+        kind: "auth",
+        message: `the login is refused (${message.error_status ?? message.error})`,
+      };
+    }
   }
 
   #settle(): void {
@@ -239,19 +270,39 @@ function sessionEnv(options: SessionOptions): Record<string, string> {
   return { ...env, [MARKER]: options.marker, CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: "1" };
 }
 
-function turnEnd(message: Extract<SDKMessage, { type: "result" }>, stopWhy: StopWhy | undefined): TurnEnd {
+interface Trouble {
+  error: SDKAssistantMessageError | undefined;
+  /** When a limit that was reached is lifted. */
+  until: Date | undefined;
+}
+
+function turnEnd(
+  message: Extract<SDKMessage, { type: "result" }>,
+  stopWhy: StopWhy | undefined,
+  { error, until }: Trouble,
+): TurnEnd {
   const text = "result" in message ? message.result : message.errors.join("; ");
   switch (message.terminal_reason) {
     case "hook_stopped":
       return stopWhy === undefined
-        ? { type: "failed", message: `a hook of the user's settings stopped the agent: ${text}` }
+        ? { type: "failed", kind: "other", message: `a hook of the user's settings stopped the agent: ${text}` }
         : { type: "stopped", why: stopWhy };
     case "prompt_too_long":
       return { type: "too-long" };
     case "completed":
     case undefined:
-      return message.is_error ? { type: "failed", message: text } : { type: "finished" };
+      return message.is_error ? { type: "failed", kind: "other", message: text } : { type: "finished" };
+    case "api_error":
+    case "model_error":
+    case "blocking_limit": {
+      const status = "api_error_status" in message ? message.api_error_status : undefined;
+      if (until !== undefined || isLimitText(text)) {
+        const lifted = until ?? resetOf(text, new Date());
+        return { type: "failed", kind: "limit", message: text, until: lifted?.toISOString() };
+      }
+      return { type: "failed", kind: failedKind(error, status), message: text };
+    }
     default:
-      return { type: "failed", message: `${message.terminal_reason}: ${text}` };
+      return { type: "failed", kind: "other", message: `${message.terminal_reason}: ${text}` };
   }
 }

@@ -8,10 +8,14 @@ import { eventPrinter } from "./print.js";
 
 export function realHands(
   permissionMode: NonNullable<Config["permission_mode"]>,
+  { env_deny }: Pick<Config, "env_deny">,
   json: boolean,
 ): { hands: Hands; report: RunReport } {
+  const denied = env_deny.map((pattern) => new RegExp(`^${pattern.split("*").map(escapeForm).join(".*")}$`));
   const env = Object.fromEntries(
-    Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+    Object.entries(process.env).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined && !denied.some((form) => form.test(entry[0])),
+    ),
   );
   const report = new RunReport();
   const print = eventPrinter(json, report);
@@ -24,6 +28,8 @@ export function realHands(
     report,
   };
 }
+
+const escapeForm = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** An agent that cannot be used is found out before anything is begun. */
 export async function agentProblem({ agent, agentEnv }: Hands, cwd: string): Promise<Failure | undefined> {

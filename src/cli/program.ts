@@ -50,6 +50,9 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
   const runFlags = (command: Command): Command =>
     contextFlags(command)
       .option("--permission-mode <mode>", "what the agent may do without asking")
+      .option("--quality", "let an independent session verify each phase against its acceptance criteria")
+      .option("--checkpoint-every <n>", "ask to go on after every n phases")
+      .option("--on-failure <what>", "continue with phases that do not depend on it (default), or stop")
       .option("--auto-commit", "commit each phase and before each handover (default)")
       .option("--no-auto-commit", "keep snapshots under refs/segno/ only");
 

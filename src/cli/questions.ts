@@ -1,9 +1,26 @@
 /** What a run asks, put to the person at this terminal. Elsewhere `segno answer` answers. */
+import { spawn } from "node:child_process";
+import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import type { World } from "../engine/world.js";
 import type { RunEvent } from "../run/event.js";
 import { choiceOf } from "../run/question.js";
 import { isTerminal } from "./ask.js";
+
+/** The phase's file in the user's editor; the retry reads what it holds then. */
+async function openEditor(file: string | undefined, top: string): Promise<void> {
+  const editor = process.env.VISUAL ?? process.env.EDITOR;
+  if (file === undefined || editor === undefined) {
+    console.log(`Set EDITOR to have ${file ?? "the phase's file"} opened here; edit it now in another window.`);
+    return;
+  }
+  const [program = editor, ...args] = editor.split(" ");
+  await new Promise<void>((resolve) => {
+    const child = spawn(program, [...args, join(top, file)], { stdio: "inherit" });
+    child.on("exit", () => resolve());
+    child.on("error", () => resolve());
+  });
+}
 
 export function askAtTerminal({ run }: World, json: boolean): void {
   if (!isTerminal(json)) return;
@@ -18,6 +35,8 @@ export function askAtTerminal({ run }: World, json: boolean): void {
       const keys = choices.map(({ key }) => key).join("/");
       const answer = await terminal.question(`[${keys}] > `, { signal: gone.signal });
       const choice = choiceOf({ choices }, answer)?.name ?? fallback;
+      if (choice === "revise")
+        await openEditor(run.state.plan.phases.find(({ id: known }) => known === phase)?.file, run.state.top);
       const by = choiceOf({ choices }, answer) === undefined ? `"${answer}" is no answer` : "at the terminal";
       if (run.state.questions.get(id)?.answer === undefined)
         run.append({ type: "question-answered", question: id, phase, choice, by });

@@ -15,6 +15,9 @@ export interface ConfigFlags {
   contextThreshold?: string;
   contextPolicy?: string;
   contextSoft?: string;
+  quality?: boolean;
+  checkpointEvery?: string;
+  onFailure?: string;
   maxRestarts?: string;
   autoCommit?: boolean;
   subPhases?: string | undefined;
@@ -67,6 +70,9 @@ function flagValues(flags: ConfigFlags): Record<string, unknown> {
     context_threshold: readValue(contextThreshold),
     context_policy: contextPolicy,
     context_soft: readValue(contextSoft),
+    verify: flags.quality === true ? "agent" : undefined,
+    checkpoint_every: readValue(flags.checkpointEvery),
+    on_failure: flags.onFailure,
     max_restarts: readValue(maxRestarts),
     auto_commit: autoCommit,
     sub_phases: subPhases,

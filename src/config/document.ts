@@ -64,7 +64,7 @@ const TYPES: Record<string, string> = {
   string: "text",
   boolean: "true or false",
   object: "names and values",
-  array: "a list of numbers",
+  array: "a list",
 };
 
 /** Where neither default nor range makes a good example. */

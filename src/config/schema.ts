@@ -141,6 +141,12 @@ export const configSchema = z.strictObject({
     .max(1_000_000)
     .default(250)
     .describe("What a run may cost at list prices, in dollars."),
+  max_hours: z
+    .number()
+    .min(0.01)
+    .max(10_000)
+    .default(72)
+    .describe("Hours a run may work in all; time in which the machine slept does not count."),
   max_restarts: z
     .int()
     .min(0)
@@ -194,6 +200,107 @@ export const configSchema = z.strictObject({
     .describe(
       "Whether sub-phases inside a phase file (`### Sub-Phase 6A: …`) run as one phase or as phases of their own.",
     ),
+  gates_fail_fast: z
+    .boolean()
+    .default(false)
+    .describe("Stop at the first gate that fails, instead of running them all."),
+  gates_on: z
+    .enum(["tree", "clean"])
+    .default("tree")
+    .describe(
+      "Where gates run: in the working tree, or on a clean checkout of what would be committed, so that files the agent did not commit cannot help.",
+    ),
+  gates_before: z
+    .boolean()
+    .default(true)
+    .describe(
+      "Run the gates once before the first phase: those that are red already are reported, and gates that must not decrease are compared with it.",
+    ),
+  worktree_setup: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "A command that prepares a fresh checkout (installing dependencies, copying ignored files); `SEGNO_CHECKOUT` is the main one.",
+    ),
+  suspicious: z
+    .enum(["warn", "fail"])
+    .default("warn")
+    .describe(
+      "What happens when a phase passes in a way that looks wrong: a gate far faster than usual, tests deleted or skipped, a gate's own script or configuration changed, nothing changed at all.",
+    ),
+  verify: z
+    .enum(["off", "agent"])
+    .default("off")
+    .describe(
+      "`agent`: a fresh session that sees only the acceptance criteria and the diff judges each phase; `--quality` sets it for a run.",
+    ),
+  on_failure: z
+    .enum(["continue", "stop"])
+    .default("continue")
+    .describe("After a failed phase: go on with phases that do not depend on it, or stop."),
+  checkpoint_every: z
+    .int()
+    .min(0)
+    .max(1_000)
+    .default(0)
+    .describe("Ask a person to go on after every so many phases; 0 never asks."),
+  on_usage_limit: z
+    .enum(["wait", "stop"])
+    .default("wait")
+    .describe("At a usage limit: wait until it is lifted, or stop."),
+  api_retries: z
+    .int()
+    .min(0)
+    .max(1_000)
+    .default(6)
+    .describe("How often a session is taken up again after API errors in a row, on top of the agent's own retries."),
+  api_backoff_seconds: z
+    .number()
+    .min(0)
+    .max(3_600)
+    .default(10)
+    .describe("How long to wait after an API error; doubled each time, up to ten minutes, with some chance in it."),
+  idle_timeout_minutes: z
+    .number()
+    .min(0.01)
+    .max(1_440)
+    .default(15)
+    .describe("How long an agent may show no sign of life while none of its tools runs."),
+  tool_timeout_minutes: z
+    .number()
+    .min(0.01)
+    .max(10_080)
+    .default(60)
+    .describe("How long one tool call of the agent may take."),
+  phase_timeout_minutes: z
+    .number()
+    .min(0.01)
+    .max(100_000)
+    .default(1_440)
+    .describe("How long one attempt of a phase may take; time in which the machine slept does not count."),
+  max_timeouts: z
+    .int()
+    .min(0)
+    .max(100)
+    .default(3)
+    .describe("How often sessions of a phase may be ended for a time-out before it fails."),
+  sandbox: z
+    .boolean()
+    .default(false)
+    .describe("Let the agent run its shell commands in its own sandbox, where the agent has one."),
+  allowed_tools: z
+    .array(z.string().min(1))
+    .default([])
+    .describe("Tools the agent may use without a permission, in the agent's own notation."),
+  denied_tools: z
+    .array(z.string().min(1))
+    .default([])
+    .describe("Tools the agent may not use, in the agent's own notation."),
+  env_deny: z
+    .array(z.string().min(1))
+    .default([])
+    .describe("Variables that are not passed to the agent and to gates; `*` stands for any characters."),
   gate_timeout_minutes: z.number().min(0.01).max(1_440).default(15).describe("How long one gate may run."),
 });
 

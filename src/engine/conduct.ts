@@ -5,6 +5,8 @@ import { watchClock } from "./clock.js";
 import { openDoor } from "./door.js";
 import { drive } from "./drive.js";
 import { learnFrom } from "./forecasting.js";
+import { runGatesBefore } from "./gates-before.js";
+import { handOffStopped } from "./handoff.js";
 import { postWarden } from "./warden.js";
 import { coolDown } from "./warm.js";
 import type { World } from "./world.js";
@@ -17,7 +19,9 @@ export async function conductRun(world: World): Promise<RunStatus> {
   const clock = watchClock(world, { wall: Date.now, monotonic: () => performance.now() });
   learnFrom(world);
   try {
+    await runGatesBefore(world);
     const status = await drive(world);
+    if (status === "stopped") await handOffStopped(world);
     if (status !== "completed") await noteTree(world);
     return status;
   } finally {

@@ -2,8 +2,9 @@
  * The loop: decide, write down what is intended, perform, fold what came of it, decide again. Whoever performs only
  * appends facts; whatever follows from them is decided here.
  */
-import { decide, wakeAt } from "../run/decide.js";
+import { decide } from "../run/decide.js";
 import type { RunStatus } from "../run/state.js";
+import { wakeAt } from "../run/waits.js";
 import { OBSERVATIONS } from "./live-run.js";
 import { perform } from "./perform.js";
 import type { World } from "./world.js";

@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import type { Plan } from "../plan/model.js";
-import type { FailureCategory } from "../run/outcome.js";
-import { phaseOf, stateOfPhase } from "../run/state.js";
+import type { FailureCategory, PhaseFailure } from "../run/outcome.js";
+import { type Attempt, isAttempt, phaseOf, stateOfPhase } from "../run/state.js";
 import { changedByPhase, checkpointFor } from "./checkpoint.js";
 import { segnoFolder } from "./runs.js";
 import type { World } from "./world.js";
@@ -70,10 +70,27 @@ function frontOf(text: string): Front | undefined {
 }
 
 export async function writeHandoff(world: World, phase: string): Promise<void> {
-  const { run, git } = world;
+  const { run } = world;
   const state = stateOfPhase(run.state, phase);
   if (state.step !== "failed" || state.attempted === undefined || !CATEGORIES.has(state.failure.category)) return;
-  const { failure, attempted } = state;
+  await write(world, phase, state.failure, state.attempted);
+}
+
+/** A run that a limit or its budget stopped leaves a handoff for what was under way. */
+export async function handOffStopped(world: World): Promise<void> {
+  const { state } = world.run;
+  const by = world.run.stoppedBy ?? "";
+  const category = /usage limit/.test(by) ? "usage_limit" : /budget/.test(by) ? "budget" : undefined;
+  if (category === undefined) return;
+  for (const [id, phase] of state.phases) {
+    if (!isAttempt(phase)) continue;
+    const message = `Phase ${id} was stopped by ${by}.`;
+    await write(world, id, { category, message, recommendation: "ask" }, phase);
+  }
+}
+
+async function write(world: World, phase: string, failure: PhaseFailure, attempted: Attempt): Promise<void> {
+  const { run, git } = world;
   const { plan, top } = run.state;
   const { tasks, title } = phaseOf(run.state, phase);
   const files = await changedByPhase(git, attempted.baseline, plan);

@@ -28,6 +28,8 @@ export class LiveRun {
   readonly agentsPlans = new Set<string>();
   /** What was warned of already. */
   readonly warnings = new Set<string>();
+  /** Who or what asked it to stop, if anyone did. */
+  stoppedBy: string | undefined;
   #onBroken: (error: unknown) => void = () => {};
   #state: RunState | undefined;
   #seq = 0;
@@ -96,6 +98,7 @@ export class LiveRun {
   #fold(event: RunEvent): void {
     this.#state = evolve(this.#state, event);
     this.#seq = event.seq;
+    if (event.type === "stop-requested") this.stoppedBy = event.by;
     if (event.type === "warned") this.warnings.add(event.message);
     if (event.type === "plan-edited-by-agent") for (const seen of event.seen) this.agentsPlans.add(seen);
     if ("phase" in event && event.phase !== undefined) recordFact(this.ledger(event.phase), event);

@@ -5,6 +5,8 @@
  * 1. The meter sees an observation before anything else does.
  * 2. What the agent reports is in the journal before the agent gets its answer.
  */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { AgentSession, Observation, SessionHandlers } from "../agents/agent.js";
 import { type Economy, handoverCost } from "../context/economy.js";
 import { seenFirstPrompt } from "../context/forecast.js";
@@ -20,12 +22,16 @@ import {
 } from "../context/policy.js";
 import { kindOfTool } from "../context/ratios.js";
 import type { Claims } from "../handover/claims.js";
+import { judgeVerdicts } from "../handover/review.js";
 import { type StuckEvidence, StuckWatch } from "../handover/stuck.js";
+import { budgetReached, budgetWarnings } from "../run/budget.js";
+import type { Purpose } from "../run/command.js";
 import type { StopWhy, TurnEnd } from "../run/event.js";
 import { isAttempt, phaseOf, type SessionState } from "../run/state.js";
 import { readLearned } from "../store/learned.js";
 import { TOOL_PREFIX } from "../tools/mcp.js";
 import { type SegnoTools, segnoTools, type ToolHandlers } from "../tools/tools.js";
+import { Watchdog } from "./watchdog.js";
 import { markerOf, type WarmSession, type World } from "./world.js";
 
 const MOST_REFUSED_BATCHES = 3;
@@ -39,8 +45,12 @@ const STOP_WHY: Record<Extract<BoundaryDecision, { go: false }>["act"], StopWhy>
   fail: "window-too-small",
 };
 
-interface Place {
+/** What a session that only judges may not use. */
+const EDITING = ["Edit", "Write", "MultiEdit", "NotebookEdit"];
+
+export interface Place {
   phase: string;
+  purpose: Purpose;
   attempt: number;
   session: string;
 }
@@ -48,6 +58,7 @@ interface Place {
 export class LiveSession implements WarmSession {
   readonly #world: World;
   readonly #place: Place;
+  readonly #at: Omit<Place, "purpose">;
   readonly tools: SegnoTools;
   #agent: AgentSession | undefined;
   #meter: Meter;
@@ -58,6 +69,7 @@ export class LiveSession implements WarmSession {
   readonly #warned = new Set<number>();
   /** File reads before anything was written. */
   #reread: number | undefined;
+  readonly #watchdog: Watchdog;
   readonly #watch: StuckWatch;
   #circles: StuckEvidence | undefined;
   /** All the agent said in the turn that is on, or was. */
@@ -70,8 +82,10 @@ export class LiveSession implements WarmSession {
   constructor(world: World, place: Place) {
     this.#world = world;
     this.#place = place;
+    this.#at = { phase: place.phase, attempt: place.attempt, session: place.session };
     const { config, top } = world.run.state;
     this.#watch = new StuckWatch(config);
+    this.#watchdog = new Watchdog(config);
     this.#meter = newMeter(config.context_limit, seenFirstPrompt(readLearned(top, world.agent.name)));
     this.tools = segnoTools(this.#toolHandlers());
   }
@@ -96,6 +110,9 @@ export class LiveSession implements WarmSession {
       model: config.model,
       permissionMode,
       isolated,
+      sandbox: config.sandbox,
+      allowedTools: config.allowed_tools,
+      deniedTools: this.#place.purpose === "verify" ? [...config.denied_tools, ...EDITING] : config.denied_tools,
       resume,
       tools: this.tools,
       handlers: this.#handlers(),
@@ -113,7 +130,7 @@ export class LiveSession implements WarmSession {
   /** One turn; what was said in the last one is forgotten. */
   send(prompt: string, options?: { onlySegnoTools: boolean }): Promise<TurnEnd> {
     this.said = "";
-    return this.agent.send(prompt, options);
+    return this.#watchdog.over(this.agent.send(prompt, options));
   }
 
   get phase(): string {
@@ -135,7 +152,7 @@ export class LiveSession implements WarmSession {
       boundary: async () => this.#boundary(),
       mayCompact: () => {
         if (!handoversOn(this.#world.run.state.config)) return true;
-        this.#world.run.append({ type: "compaction-blocked", ...this.#place });
+        this.#world.run.append({ type: "compaction-blocked", ...this.#at });
         return false;
       },
     };
@@ -143,7 +160,13 @@ export class LiveSession implements WarmSession {
 
   #observe(observation: Observation): void {
     const { run } = this.#world;
+    this.#watchdog.alive();
     switch (observation.type) {
+      case "alive":
+        return;
+      case "tool-started":
+        this.#watchdog.toolStarted(observation.id);
+        return;
       case "meter":
         this.#meter = meter(this.#meter, observation.input);
         if (observation.input.type === "call-started" && observation.input.prompt === 0) this.#noUsage();
@@ -154,19 +177,22 @@ export class LiveSession implements WarmSession {
         const window = Math.min(observation.window || this.#meter.window, limit ?? Number.POSITIVE_INFINITY);
         this.#meter = meter(this.#meter, { type: "window", window });
         this.#compactAt = compactAt;
-        run.append({ type: "session-ready", ...this.#place, agentSession, model, window, compactAt });
+        run.append({ type: "session-ready", ...this.#at, agentSession, model, window, compactAt });
         return;
       }
       case "call": {
         const { id, model, usage, subagent } = observation;
         const reading = readMeter(this.#meter);
-        run.append({ type: "call-made", ...this.#place, call: id, model, usage, subagent, reading });
+        run.append({ type: "call-made", ...this.#at, call: id, model, usage, subagent, reading });
         if (!subagent) this.#warn();
+        for (const message of budgetWarnings(run.state))
+          if (!run.warnings.has(message)) run.append({ type: "warned", message });
         return;
       }
       case "tool": {
+        this.#watchdog.toolFinished(observation.id);
         const { name, brief, ok, subagent, call, result, edit } = observation;
-        run.append({ type: "tool-finished", ...this.#place, tool: name, brief, ok, subagent, call, result });
+        run.append({ type: "tool-finished", ...this.#at, tool: name, brief, ok, subagent, call, result });
         if (subagent) return;
         this.#toolFinished(name, brief, ok);
         if (!name.startsWith(TOOL_PREFIX))
@@ -174,7 +200,7 @@ export class LiveSession implements WarmSession {
         return;
       }
       case "compacted":
-        run.append({ type: "compacted", ...this.#place, before: observation.before, after: observation.after });
+        run.append({ type: "compacted", ...this.#at, before: observation.before, after: observation.after });
         return;
       case "said":
         if (this.said.length < MOST_SAID) this.said += `${this.said === "" ? "" : "\n\n"}${observation.text}`;
@@ -186,10 +212,13 @@ export class LiveSession implements WarmSession {
 
   #boundary(): Awaited<ReturnType<SessionHandlers["boundary"]>> {
     const { run } = this.#world;
+    const reached = budgetReached(run.state);
+    if (reached !== undefined && !run.state.stopping)
+      run.append({ type: "stop-requested", by: `the run's budget (${reached.name}: ${reached.words})` });
     const { config, stopping, hold } = run.state;
     const phase = run.state.phases.get(this.#place.phase);
     const session = run.state.sessions.get(this.#place.session);
-    if (session?.result !== undefined) return { stop: true, why: "reported" };
+    if (session?.result !== undefined || session?.verdicts !== undefined) return { stop: true, why: "reported" };
     if (session?.step === "checkpointing") {
       // An agent that goes on calling tools it was refused would burn its last tokens on it.
       const over = this.claims !== undefined || ++this.#refusedBatches >= MOST_REFUSED_BATCHES;
@@ -213,17 +242,23 @@ export class LiveSession implements WarmSession {
     });
     const asked =
       phase !== undefined && isAttempt(phase) && phase.skipping ? "skipped" : stopping ? "stop-requested" : undefined;
+    if (asked === undefined && this.#outOfTime()) {
+      const threshold = Math.round(thresholdTokens(config, this.#limits()));
+      const reason = `the phase took longer than ${config.phase_timeout_minutes} minutes`;
+      run.append({ type: "boundary-decided", ...this.#at, why: "timeout", reason, reading, threshold });
+      return { stop: true, why: "timeout" };
+    }
     if (asked === undefined && this.#goesInCircles()) {
       const threshold = Math.round(thresholdTokens(config, this.#limits()));
       const reason = "it goes round in circles";
-      run.append({ type: "boundary-decided", ...this.#place, why: "stuck", reason, reading, threshold });
+      run.append({ type: "boundary-decided", ...this.#at, why: "stuck", reason, reading, threshold });
       return { stop: true, why: "stuck" };
     }
     if (asked === undefined && !decision.go) return this.#stopFor(decision);
     const why = asked ?? (hold === undefined ? undefined : "paused");
     if (why === undefined) return { stop: false };
     const threshold = Math.round(thresholdTokens(config, this.#limits()));
-    run.append({ type: "boundary-decided", ...this.#place, why, reason: "asked for", reading, threshold });
+    run.append({ type: "boundary-decided", ...this.#at, why, reason: "asked for", reading, threshold });
     return { stop: true, why };
   }
 
@@ -233,9 +268,18 @@ export class LiveSession implements WarmSession {
     // Under `ask`, "force" means: hand over without a question.
     const why = act === "ask" && run.state.toldOnContext === "force" ? "context" : STOP_WHY[act];
     const reading = readMeter(this.#meter);
-    run.append({ type: "boundary-decided", ...this.#place, why, rule, reason, reading, threshold });
+    run.append({ type: "boundary-decided", ...this.#at, why, rule, reason, reading, threshold });
     if (act === "stop") run.append({ type: "stop-requested", by: "context_policy: stop" });
     return { stop: true, why };
+  }
+
+  /** Whether the attempt used up its time; what the machine slept does not count. */
+  #outOfTime(): boolean {
+    const { state } = this.#world.run;
+    const phase = state.phases.get(this.#place.phase);
+    if (phase === undefined || !isAttempt(phase)) return false;
+    const awake = Date.parse(state.now) - Date.parse(phase.startedAt) - (state.asleep - phase.asleepBefore);
+    return awake > state.config.phase_timeout_minutes * 60_000;
   }
 
   /** Says what was noticed since the last boundary; whether it is time to end the session for it. */
@@ -247,7 +291,7 @@ export class LiveSession implements WarmSession {
     if (evidence === undefined || run.state.config.stuck_limit === 0 || phase === undefined || !isAttempt(phase))
       return false;
     const count = phase.stuck + 1;
-    run.append({ type: "stuck-noticed", ...this.#place, kind: evidence.kind, evidence: evidence.text, count });
+    run.append({ type: "stuck-noticed", ...this.#at, kind: evidence.kind, evidence: evidence.text, count });
     return count > 1;
   }
 
@@ -301,7 +345,7 @@ export class LiveSession implements WarmSession {
     const { run } = this.#world;
     for (const level of newWarnings(run.state.config.context_warn, this.#warned, reading)) {
       this.#warned.add(level);
-      run.append({ type: "context-warned", ...this.#place, level, reading });
+      run.append({ type: "context-warned", ...this.#at, level, reading });
     }
   }
 
@@ -324,7 +368,7 @@ export class LiveSession implements WarmSession {
     const round = (tokens: number) => Math.round(tokens);
     this.#world.run.append({
       type: "session-measured",
-      ...this.#place,
+      ...this.#at,
       firstPrompt: first,
       sources: {
         reads: round(sources.reads),
@@ -343,24 +387,30 @@ export class LiveSession implements WarmSession {
     return {
       progress: ({ message, task }) => {
         if (task !== undefined && !phase.tasks.some((candidate) => candidate.id === task)) {
-          run.append({ type: "progress-reported", ...this.#place, message });
+          run.append({ type: "progress-reported", ...this.#at, message });
           return `Recorded as a note. There is no task ${task} in this phase; its tasks are: ${phase.tasks.map((candidate) => candidate.id).join(", ")}.`;
         }
-        run.append({ type: "progress-reported", ...this.#place, message, task });
+        run.append({ type: "progress-reported", ...this.#at, message, task });
         this.#watch.progressed();
         if (task !== undefined) this.#natural = "task";
         return "Recorded.";
       },
       decision: ({ text }) => {
-        run.append({ type: "decision-recorded", ...this.#place, text });
+        run.append({ type: "decision-recorded", ...this.#at, text });
         return "Recorded.";
+      },
+      verdict: ({ criteria }) => {
+        if (this.#place.purpose !== "verify") return "Only a session that verifies hands in a verdict.";
+        const verdicts = judgeVerdicts(phase.criteria, criteria, (path) => existsSync(join(run.state.top, path)));
+        run.append({ type: "verdict-reported", ...this.#at, verdicts });
+        return "Recorded. Stop now.";
       },
       checkpoint: (claims) => {
         this.claims = claims;
         return "Saved. Stop now: a fresh session goes on from here.";
       },
       phase_result: (result) => {
-        run.append({ type: "result-reported", ...this.#place, result });
+        run.append({ type: "result-reported", ...this.#at, result });
         return "Recorded. Stop now: Segno runs the gates.";
       },
     };

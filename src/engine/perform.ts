@@ -3,6 +3,7 @@ import type { Command } from "../run/command.js";
 import { commit } from "./perform/commit.js";
 import { continueSession } from "./perform/continue-session.js";
 import { endSession } from "./perform/end-session.js";
+import { inspectPhase } from "./perform/inspect-phase.js";
 import { runGate } from "./perform/run-gate.js";
 import { startPhase } from "./perform/start-phase.js";
 import { startSession } from "./perform/start-session.js";
@@ -15,6 +16,7 @@ const PERFORMERS: { [T in CommandType]: Performer<T> } = {
   "continue-session": continueSession,
   "end-session": endSession,
   "run-gate": runGate,
+  "inspect-phase": inspectPhase,
   commit,
 };
 

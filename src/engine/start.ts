@@ -55,6 +55,8 @@ export interface StartOptions {
   /** Run phases again that the plan marks as done. */
   force?: boolean | undefined;
   format?: FormatName | undefined;
+  /** Somebody is at the terminal. */
+  attended?: boolean | undefined;
 }
 
 export async function startRun(
@@ -98,6 +100,7 @@ export async function startRun(
     config: options.config,
     parallel: 1,
     gates: options.gates,
+    attended: options.attended,
     top: git.top,
     cwd: options.cwd,
     branch,
@@ -121,7 +124,7 @@ export async function startRun(
   );
   const { phases, samples, warnings } = forecastOf(plan, chosen, git.top, options.config, {
     force: options.force === true,
-    quality: false,
+    quality: options.config.verify === "agent",
   });
   run.append({ type: "forecast-made", phases, samples, warnings });
   for (const { message, file, line } of parsed.diagnostics)

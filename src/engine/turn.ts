@@ -14,7 +14,7 @@ export async function sendTurn(
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<TurnEnd>((resolve) => {
     const message = `no checkpoint within ${seconds} s (checkpoint_timeout_seconds)`;
-    timer = setTimeout(() => resolve({ type: "failed", message }), seconds * 1_000);
+    timer = setTimeout(() => resolve({ type: "failed", kind: "other", message }), seconds * 1_000);
   });
   return Promise.race([sent, late]).finally(() => clearTimeout(timer));
 }

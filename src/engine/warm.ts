@@ -2,10 +2,14 @@
  * Starts the agent of the session that will follow while the old one writes its checkpoint: most of a handover is the
  * start of a process. It gets its prompt only when its session begins; one that never does is closed with its phase.
  */
-import { commandId } from "../run/command.js";
+import { commandId, type Purpose } from "../run/command.js";
 import { isAttempt, stateOfPhase } from "../run/state.js";
-import { LiveSession } from "./live-session.js";
+import { LiveSession, type Place } from "./live-session.js";
 import type { World } from "./world.js";
+
+/** A session that follows a handover has the purpose of the one before it. */
+const purposeOf = (step: string): Purpose =>
+  step === "remediating" ? "remediate" : step === "reviewing" ? "verify" : "work";
 
 export async function warmUp(world: World, phase: string): Promise<void> {
   const { state } = world.run;
@@ -13,13 +17,13 @@ export async function warmUp(world: World, phase: string): Promise<void> {
   if (state.stopping || !isAttempt(attempt)) return;
   const session = commandId(phase, attempt.attempt, "session", attempt.sessions.length + 1);
   if (world.warm.has(session)) return;
-  const live = new LiveSession(world, { session, phase, attempt: attempt.attempt });
+  const live = new LiveSession(world, { session, phase, attempt: attempt.attempt, purpose: purposeOf(attempt.step) });
   world.warm.set(session, live);
   await live.open(undefined);
 }
 
 /** The session that was started ahead, or a new one. */
-export function takeWarm(world: World, place: { session: string; phase: string; attempt: number }): LiveSession {
+export function takeWarm(world: World, place: Place): LiveSession {
   const warm = world.warm.get(place.session);
   world.warm.delete(place.session);
   return warm instanceof LiveSession ? warm : new LiveSession(world, place);

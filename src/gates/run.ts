@@ -1,7 +1,7 @@
 /** Runs a command the user wrote as a gate. */
 import { spawn } from "node:child_process";
 import { MARKER, sweep } from "../agents/processes.js";
-import { judgeCommand } from "./judge.js";
+import { judgeCommand, type Prints } from "./judge.js";
 
 export interface GateRequest {
   command: string;
@@ -11,7 +11,7 @@ export interface GateRequest {
   marker: string;
   timeoutMs: number;
   /** What it must print, where the plan says so. */
-  prints?: { atLeast: boolean; number: number } | undefined;
+  prints?: Prints | undefined;
 }
 
 export interface GateVerdict {
@@ -21,6 +21,8 @@ export interface GateVerdict {
   /** Why it counts as it does, in a few words. */
   why: string;
   output: string;
+  /** What it printed to its standard output alone. */
+  stdout: string;
 }
 
 const KEPT = 30_000;
@@ -69,7 +71,7 @@ export async function runGate(request: GateRequest): Promise<GateVerdict> {
     { exit, timedOut, minutes: request.timeoutMs / 60_000, stdout: stdout.text() },
     request.prints,
   );
-  return { passed, exit, ms, why, output: output.text() };
+  return { passed, exit, ms, why, output: output.text(), stdout: stdout.text() };
 }
 
 /** The first and the last part of an output of any length. */

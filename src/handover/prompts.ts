@@ -94,6 +94,12 @@ export function remediationPrompt(
   return compose(view, view.texts.remediate, handedOver, { gates: gates.join("\n\n") });
 }
 
+/** A fresh pair of eyes: the criteria and the change, and not a word of the agent that made it. */
+export function verifyPrompt(view: PhaseView, diff: string): { text: string } {
+  const criteria = view.phase.criteria.map((criterion, index) => `${index + 1}. ${criterion}`).join("\n");
+  return { text: fill(view.texts.verify, { phase_id: view.phase.id, criteria, diff: clipMiddle(diff, 60_000) }) };
+}
+
 /** Fills a template with the layers, within the budget. */
 function compose(view: PhaseView, template: string, checkpoint: string, values: Record<string, string>): Prompt {
   const { plan, phase, texts } = view;

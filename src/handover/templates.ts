@@ -56,6 +56,20 @@ export const TEMPLATES = {
 {{phase}}`,
     placeholders: [...COMMON, "gates!", "checkpoint"],
   },
+  verify: {
+    text: `You judge work that someone else did, unattended: nobody can answer questions. Below are the acceptance criteria of phase {{phase_id}} of a plan, and the change that is to meet them. Read the files, run what you need, change nothing. Then call \`${TOOL_PREFIX}verdict\` once: for each criterion pass or fail, with file:line as evidence and one sentence, and stop. A pass without evidence counts as a fail.
+
+## Acceptance criteria
+
+{{criteria}}
+
+## The change
+
+\`\`\`diff
+{{diff}}
+\`\`\``,
+    placeholders: ["phase_id", "criteria!", "diff!"],
+  },
   resume: {
     text: `{{why}} Your last tool call may have been cut off: look at what it left before you repeat it. Go on with phase {{phase_id}}.
 

@@ -16,7 +16,8 @@ export function readGateItems(nodes: readonly Nodes[], file: string, options: Pl
     if (paragraph === undefined) continue;
     const name = gateName(paragraph);
     const line = lineOf(item);
-    const check = checkOf(name, codesOf(paragraph.children)[0], options);
+    const noDecrease = NO_DECREASE.test(textOf(paragraph));
+    const check = checkOf(name, codesOf(paragraph.children)[0], noDecrease, options);
     if (check !== undefined) reading.gates.push({ id: `g${reading.gates.length + 1}`, name, check, file, line });
     else {
       reading.diagnostics.push({
@@ -44,11 +45,21 @@ function gateName(paragraph: Paragraph): string {
   );
 }
 
-function checkOf(name: string, written: string | undefined, { gates }: PlanOptions): GateCheck | undefined {
+/** "coverage: no decrease": judged by the number it prints, against what it printed before the first phase. */
+const NO_DECREASE =
+  /\b(no|not|never) (decrease|drop|fall|go down|regress)|must not (decrease|drop|fall|go down)|no decrease/i;
+
+function checkOf(
+  name: string,
+  written: string | undefined,
+  noDecrease: boolean,
+  { gates }: PlanOptions,
+): GateCheck | undefined {
   const given = gates?.[name];
   if (given === "manual") return { type: "manual" };
   const command = given ?? written;
-  return command === undefined || command === "" ? undefined : { type: "command", command };
+  if (command === undefined || command === "") return undefined;
+  return noDecrease ? { type: "command", command, noDecrease: true } : { type: "command", command };
 }
 
 const PRINTS = /returns?\s+(at least\s+|≥\s*|>=\s*)?(\d+)/i;

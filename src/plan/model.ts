@@ -19,7 +19,13 @@ export interface Task extends Place {
 /** What a gate looks at. */
 export type GateCheck =
   /** A command the user wrote: judged by its exit status, or by the number it prints where the plan says which. */
-  | { type: "command"; command: string; prints?: { atLeast: boolean; number: number } | undefined }
+  | {
+      type: "command";
+      command: string;
+      prints?: { atLeast: boolean; number: number } | undefined;
+      /** The number it prints must not be less than before the first phase. */
+      noDecrease?: true | undefined;
+    }
   /** A file the phase must have written. */
   | { type: "file"; path: string }
   /** Something only a person can judge. */

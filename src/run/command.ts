@@ -2,7 +2,7 @@
  * Intentions. A command's id is derived from what it is for (`2/a1/session/3`), so that the same intention has the
  * same id after a crash; it is in the journal before it is performed, and in the world where it can be.
  */
-export type Purpose = "work" | "remediate";
+export type Purpose = "work" | "remediate" | "verify";
 /** `go-on`: after a pause. */
 export type TurnKind = "work" | "nudge" | "checkpoint" | "go-on";
 /** `failed`: what a failed phase leaves, if the user wants it kept. */
@@ -19,7 +19,14 @@ export type SessionEnd =
   | "no-result"
   | "context-full"
   | "window-too-small"
-  /** The agent ended by itself, or its API did. */
+  /** A usage limit; its conversation goes on when it is lifted. */
+  | "limit"
+  /** The API failed, also after the agent's own retries. */
+  | "api-error"
+  /** The API refuses the login or the model. */
+  | "refused"
+  | "timeout"
+  /** The agent ended by itself. */
   | "crashed"
   /** Segno ended, and the session with it. */
   | "killed";
@@ -45,6 +52,8 @@ export type Command =
   | ({ type: "continue-session"; session: string; turn: Exclude<TurnKind, "work"> } & OfPhase)
   | ({ type: "end-session"; session: string; reason: SessionEnd } & OfPhase)
   | ({ type: "run-gate"; gate: string; round: number } & OfPhase)
+  /** Looks at what a phase that passed its gates really changed. */
+  | ({ type: "inspect-phase"; round: number } & OfPhase)
   | ({ type: "commit"; kind: CommitKind; n: number } & OfPhase);
 
 export const commandId = (phase: string, attempt: number, ...rest: (string | number)[]): string =>

@@ -9,40 +9,24 @@
  */
 import { DEFAULT_WINDOW } from "../context/meter.js";
 import { handoversOn, LARGE_RESULT, thresholdTokens } from "../context/policy.js";
-import { type Command, type CommitKind, commandId, type SessionEnd } from "./command.js";
-import type { Fact } from "./event.js";
+import { budgetReached } from "./budget.js";
+import { type Command, type CommitKind, commandId, type Purpose, type SessionEnd } from "./command.js";
+import type { Fact, FailedKind } from "./event.js";
 import type { PhaseFailure } from "./outcome.js";
-import { CONTEXT_CHOICES, type ContextQuestion, contextQuestionText, type QuestionKind } from "./question.js";
 import {
-  type Attempt,
-  isOver,
-  openQuestions,
-  type PhaseState,
-  phaseOf,
-  type RunState,
-  type SessionState,
-} from "./state.js";
+  CONTEXT_CHOICES,
+  type ContextQuestion,
+  contextQuestionText,
+  FAILURE_CHOICES,
+  GO_ON_CHOICES,
+  type QuestionKind,
+} from "./question.js";
+import { type Attempt, isOver, openQuestions, type PhaseState, type RunState, type SessionState } from "./state.js";
+import { verify } from "./verification.js";
+import { isResting, waitsUntil, wakeAt } from "./waits.js";
 
 /** A command to perform, or a conclusion that is a fact as soon as it is drawn. */
 export type Decision = { type: "perform"; command: Command } | { type: "conclude"; fact: Fact };
-
-/** The next moment at which time alone changes what is to be done. */
-export const wakeAt = (state: RunState): string | undefined =>
-  state.status === "running"
-    ? [
-        ...openQuestions(state).map((question) => question.until),
-        ...(resting(state) ? [] : [...state.phases.values()].flatMap((phase) => waitsUntil(state, phase) ?? [])),
-      ].sort()[0]
-    : undefined;
-
-/** Until when a phase's next session is put off. */
-function waitsUntil({ now }: RunState, phase: PhaseState): string | undefined {
-  if (phase.step !== "working" && phase.step !== "remediating") return undefined;
-  const { next, notBefore } = phase;
-  return next.type === "session" && notBefore !== undefined && notBefore > now ? notBefore : undefined;
-}
-
-const resting = (state: RunState): boolean => state.stopping || state.hold !== undefined;
 
 export function decide(state: RunState): Decision[] {
   if (state.status !== "running") return [];
@@ -53,22 +37,33 @@ export function decide(state: RunState): Decision[] {
       fact: { type: "question-answered", question, phase, choice: fallback, by: "nobody answered in time" },
     }));
   }
+  const timely = decideTime(state);
+  if (timely !== undefined) return [timely];
   const busy = new Set([...state.inFlight.values()].map((command) => command.phase));
   const decisions: Decision[] = [];
   // What a failed phase left is settled before another begins in the same checkout.
   const settling = [...state.phases.values()].some(
     (phase) => phase.step === "failed" && phase.attempted !== undefined && !phase.leftCommitted,
   );
-  const rests = resting(state) || settling;
-  let underWay = [...state.phases.values()].filter(isUnderWay).length;
+  const every = askToGoOn(state);
+  if (every !== undefined && every !== "waits") return [every];
+  const rests = isResting(state) || settling || every === "waits";
+  const asking = new Set(openQuestions(state).map((question) => question.phase));
+  let underWay = active(state, asking);
   for (const { id, dependsOn } of state.plan.phases) {
     const phase = state.phases.get(id);
     if (phase === undefined || busy.has(id)) continue;
     if (phase.step === "failed" && phase.attempted !== undefined && !phase.leftCommitted) {
       decisions.push(commit(id, { ...phase.attempted, commitFailure: undefined }, "failed"));
     }
+    if (phase.step === "failed" && state.attended && !state.stopping) {
+      const asked = askAfterFailure(state, id, phase);
+      if (asked !== undefined) decisions.push(asked);
+    }
     if (isOver(phase)) continue;
     if (rests && beginsWork(phase)) continue;
+    // A phase that a person answered for goes on only when nobody else works in the checkout.
+    if (isSettled(phase) && active(state, asking, id) >= state.parallel) continue;
     if (phase.step === "waiting") {
       if (underWay >= state.parallel || !dependsOn.every((other) => isSatisfied(state.phases.get(other)))) continue;
       underWay++;
@@ -85,6 +80,65 @@ export function decide(state: RunState): Decision[] {
   return concludeRun(state);
 }
 
+/** What time, a limit or the budget decides before anything else. */
+function decideTime(state: RunState): Decision | undefined {
+  const { limit, now, config } = state;
+  const conclude = (fact: Fact): Decision => ({ type: "conclude", fact });
+  if (limit !== undefined && limit.until <= now) return conclude({ type: "limit-lifted" });
+  if (limit !== undefined && config.on_usage_limit === "stop" && !state.stopping)
+    return conclude({ type: "stop-requested", by: "a usage limit (on_usage_limit: stop)" });
+  const reached = budgetReached(state);
+  if (reached !== undefined && !state.stopping && state.inFlight.size === 0)
+    return conclude({ type: "stop-requested", by: `the run's budget (${reached.name}: ${reached.words})` });
+  return undefined;
+}
+
+/** After every so many phases a person says whether to go on. */
+function askToGoOn(state: RunState): Decision | "waits" | undefined {
+  const { checkpoint_every: every, ask_timeout_minutes: minutes } = state.config;
+  const { done, total } = phasesDone(state);
+  if (every === 0 || done === 0 || done % every !== 0 || done === total || state.stopping) return undefined;
+  if ([...state.phases.values()].some(isUnderWay)) return undefined;
+  const question = `every/${done}`;
+  const known = state.questions.get(question);
+  if (known !== undefined) return known.answer === undefined ? "waits" : undefined;
+  const phase = state.plan.phases.findLast(({ id }) => state.phases.get(id)?.step === "done")?.id ?? "";
+  const text = `${done} of ${total} phases are done. Go on?`;
+  const choices = GO_ON_CHOICES;
+  return {
+    type: "conclude",
+    fact: { type: "question-asked", question, kind: "checkpoint", phase, text, choices, fallback: "stop", minutes },
+  };
+}
+
+/** At a terminal: what failed, what was tried, and what to do about it. */
+function askAfterFailure(
+  state: RunState,
+  id: string,
+  { failure, attempted }: Extract<PhaseState, { step: "failed" }>,
+): Decision | undefined {
+  const question = commandId(id, attempted?.attempt ?? 0, "failure");
+  if (state.questions.has(question)) return undefined;
+  const tried =
+    attempted === undefined ? "" : ` Tried: ${attempted.sessions.length} sessions, ${attempted.remediations} repairs.`;
+  const text = `Phase ${id} failed (${failure.category}). ${failure.message}${tried}`;
+  const { ask_timeout_minutes: minutes } = state.config;
+  const choices = FAILURE_CHOICES;
+  return {
+    type: "conclude",
+    fact: { type: "question-asked", question, kind: "failure", phase: id, text, choices, fallback: "leave", minutes },
+  };
+}
+
+/** Its work is committed, and it waits for a person or for its turn. */
+const isSettled = (phase: PhaseState): boolean => phase.step === "verifying" && phase.settled;
+
+/** How many other phases are being worked on. */
+const active = ({ phases }: RunState, asking: ReadonlySet<string>, but?: string): number =>
+  [...phases].filter(
+    ([id, phase]) => id !== but && isUnderWay(phase) && !(isSettled(phase) && (asking.has(id) || but !== undefined)),
+  ).length;
+
 const isUnderWay = (phase: PhaseState): boolean => phase.step !== "waiting" && !isOver(phase);
 
 const isSatisfied = (phase: PhaseState | undefined): boolean => phase?.step === "done" || phase?.step === "skipped";
@@ -98,6 +152,7 @@ function beginsWork(phase: PhaseState): boolean {
       return true;
     case "working":
     case "remediating":
+    case "reviewing":
       return phase.next.type === "session";
     default:
       return false;
@@ -174,6 +229,7 @@ function decidePhase(state: RunState, id: string, phase: PhaseState): Decision |
       });
     case "working":
     case "remediating":
+    case "reviewing":
       return decideWork(state, id, phase);
     case "verifying":
       return decideVerification(state, id, phase);
@@ -188,7 +244,9 @@ function decidePhase(state: RunState, id: string, phase: PhaseState): Decision |
   }
 }
 
-type Working = Extract<PhaseState, { step: "working" | "remediating" }>;
+type Working = Extract<PhaseState, { step: "working" | "remediating" | "reviewing" }>;
+
+const PURPOSES = { working: "work", remediating: "remediate", reviewing: "verify" } as const;
 
 function decideWork(state: RunState, id: string, phase: Working): Decision | undefined {
   const { next } = phase;
@@ -197,7 +255,7 @@ function decideWork(state: RunState, id: string, phase: Working): Decision | und
   switch (next.type) {
     case "session":
       if (waitsUntil(state, phase) !== undefined) return undefined;
-      return startSession(state, id, phase, phase.step === "remediating" ? "remediate" : "work");
+      return startSession(state, id, phase, PURPOSES[phase.step]);
     case "running": {
       const session = state.sessions.get(next.session);
       return session === undefined ? undefined : decideSession(state, phase, session);
@@ -209,7 +267,7 @@ function decideWork(state: RunState, id: string, phase: Working): Decision | und
   }
 }
 
-function startSession(state: RunState, id: string, phase: Attempt, purpose: "work" | "remediate"): Decision {
+function startSession(state: RunState, id: string, phase: Attempt, purpose: Purpose): Decision {
   const n = phase.sessions.length + 1;
   if (n - phase.sessionsBefore > state.config.max_sessions_per_phase) {
     return failPhase(id, phase.attempt, {
@@ -261,7 +319,7 @@ function conversationToResume(state: RunState, phase: Attempt): { resumes?: stri
   const session = state.sessions.get(phase.sessions.at(-1) ?? "");
   if (
     session?.step !== "ended" ||
-    session.reason !== "killed" ||
+    !TAKEN_UP.has(session.reason) ||
     session.result !== undefined ||
     session.checkpointed
   ) {
@@ -273,6 +331,9 @@ function conversationToResume(state: RunState, phase: Attempt): { resumes?: stri
   const opening = room > LARGE_RESULT || !handoversOn(state.config) ? "work" : "checkpoint";
   return { resumes: session.agentSession, opening };
 }
+
+/** Ends that are not the session's own: its conversation knows more than the ledger. */
+const TAKEN_UP: ReadonlySet<SessionEnd> = new Set(["killed", "limit", "api-error"]);
 
 /** A session that just went idle: ask for a checkpoint, nudge it once, or end it. */
 function decideSession(state: RunState, phase: Working, session: SessionState): Decision | undefined {
@@ -300,9 +361,15 @@ function decideSession(state: RunState, phase: Working, session: SessionState): 
   if (phase.skipping) return endWith("skipped");
   // What was handed in counts, however the turn ended after it; a checkpoint turn that failed leaves the ledger.
   if (session.result !== undefined) return endWith("result");
-  if (session.checkpointed) return endWith(stopping ? "stopped" : session.stuck ? "stuck" : "handed-over");
-  if (end.type === "crashed" || end.type === "failed") return endWith("crashed");
+  if (session.verdicts !== undefined) return endWith("result");
+  if (session.checkpointed) return endWith(stopping ? "stopped" : (session.boundary?.ends ?? "handed-over"));
   switch (end.type) {
+    case "crashed":
+      return endWith("crashed");
+    case "timed-out":
+      return endWith("timeout");
+    case "failed":
+      return endWith(FAILED_ENDS[end.kind]);
     case "stopped":
       if (end.why === "window-too-small") return endWith("window-too-small");
       if (end.why === "asked" && !stopping) return decideAsked(state, session, continueWith);
@@ -318,6 +385,15 @@ function decideSession(state: RunState, phase: Working, session: SessionState): 
       return end satisfies never;
   }
 }
+
+const FAILED_ENDS: Record<FailedKind, SessionEnd> = {
+  api: "api-error",
+  limit: "limit",
+  auth: "refused",
+  model: "refused",
+  request: "crashed",
+  other: "crashed",
+};
 
 /** A session that waits at the threshold for a person's word. */
 function decideAsked(
@@ -380,10 +456,8 @@ function failureAfter(
           recommendation: "split",
         };
       }
-      const category =
-        result?.status === "needs_human_verification" ? "human_needed" : (result?.failure_category ?? "agent_error");
       return {
-        category,
+        category: result?.failure_category ?? "agent_error",
         message: `The agent ended phase ${id} as ${result?.status}: ${result?.summary ?? "no summary"}`,
         recommendation: result?.recommendation ?? "ask",
       };
@@ -415,6 +489,34 @@ function failureAfter(
         message: `Phase ${id} was handed over ${phase.idleHandovers} times in a row without finishing a task (max_restarts: ${state.config.max_restarts}). Review the phase or split it.`,
         recommendation: "split",
       };
+    case "api-error":
+      if (phase.apiErrors <= state.config.api_retries) return undefined;
+      return {
+        category: "agent_error",
+        message: `The API failed ${phase.apiErrors} times in a row in phase ${id} (api_retries: ${state.config.api_retries}): ${session.message ?? "it said nothing"}`,
+        recommendation: "retry",
+      };
+    case "refused":
+      return {
+        category: "agent_error",
+        message: `The API refuses to work: ${session.message ?? "it said nothing"}. Check the login (claude, or ANTHROPIC_API_KEY), the account and the model, then: segno resume ${state.run}`,
+        recommendation: "halt",
+      };
+    case "timeout":
+      if (session.boundary?.why === "timeout") {
+        return {
+          category: "timeout",
+          message: `Phase ${id} took longer than ${state.config.phase_timeout_minutes} minutes (phase_timeout_minutes).`,
+          recommendation: "split",
+        };
+      }
+      if (phase.timeouts <= state.config.max_timeouts) return undefined;
+      return {
+        category: "timeout",
+        message: `Sessions of phase ${id} were ended ${phase.timeouts} times because nothing happened (max_timeouts: ${state.config.max_timeouts}): ${session.message ?? ""}`,
+        recommendation: "retry",
+      };
+    case "limit":
     case "stuck":
     case "stopped":
     case "skipped":
@@ -425,42 +527,37 @@ function failureAfter(
   }
 }
 
-function decideVerification(state: RunState, id: string, phase: Extract<PhaseState, { step: "verifying" }>): Decision {
+function decideVerification(
+  state: RunState,
+  id: string,
+  phase: Extract<PhaseState, { step: "verifying" }>,
+): Decision | undefined {
   if (phase.skipping) return skipPhase(id);
-  const { gates } = phaseOf(state, id);
-  const judged = new Set(phase.results.map((result) => result.gate));
-  const gate = gates.find((candidate) => !judged.has(candidate.id));
-  const { attempt } = phase;
-  if (gate !== undefined) {
-    const round = phase.remediations;
-    const command = commandId(id, attempt, "gate", `r${round}`, gate.id);
-    return perform({ type: "run-gate", id: command, phase: id, attempt, gate: gate.id, round });
+  const next = verify(state, id, phase);
+  switch (next.type) {
+    case "perform":
+    case "conclude":
+      return next;
+    case "wait":
+      return undefined;
+    case "passed":
+      return commit(id, phase, "phase");
+    case "settle":
+      return commit(id, phase, "handover");
+    case "review":
+      return startSession(state, id, phase, "verify");
+    case "repair":
+      return startSession(state, id, phase, "remediate");
+    case "fail":
+      return failPhase(id, phase.attempt, next.failure);
+    default:
+      return next satisfies never;
   }
-  const failing = phase.results.filter((result) => !result.passed);
-  if (failing.length === 0 || state.gates === "report") return commit(id, phase, "phase");
-  const forPeople = gates.filter((candidate) => candidate.check.type === "manual").map((candidate) => candidate.id);
-  if (failing.every((result) => forPeople.includes(result.gate))) {
-    return failPhase(id, attempt, {
-      category: "human_needed",
-      message: `Everything that can be run has passed; a person must look at phase ${id}: ${failing.map((result) => result.name).join(", ")}. Mark it as done in the plan, or leave it out with: segno skip ${id}`,
-      recommendation: "ask",
-    });
-  }
-  if (phase.remediations >= state.config.max_remediations) {
-    const names = failing.map((result) => `${result.name} (${result.why})`).join(", ");
-    const tries = phase.remediations === 0 ? "" : ` after ${phase.remediations} attempts to repair it`;
-    return failPhase(id, attempt, {
-      category: "gate_failed",
-      message: `Phase ${id} is not done: its gates fail${tries}: ${names}.`,
-      recommendation: "retry",
-    });
-  }
-  return startSession(state, id, phase, "remediate");
 }
 
 function decideCommitted(id: string, phase: Extract<PhaseState, { step: "committing" }>): Decision {
   if (!phase.committed) return commit(id, phase, "phase");
-  const verified = phase.results.length > 0 && phase.results.every((result) => result.passed);
+  const verified = !phase.accepted && phase.results.length > 0 && phase.results.every((result) => result.passed);
   return {
     type: "conclude",
     fact: { type: "phase-done", phase: id, attempt: phase.attempt, verified, tasksDone: phase.tasksDone },

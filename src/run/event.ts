@@ -29,6 +29,7 @@ export interface Usage {
 export type StopWhy =
   | "context"
   | "stuck"
+  | "timeout"
   | "asked"
   | "window-too-small"
   | "stop-requested"
@@ -43,8 +44,26 @@ export type TurnEnd =
   | { type: "finished" }
   | { type: "stopped"; why: StopWhy }
   | { type: "too-long" }
-  | { type: "failed"; message: string }
+  /** `until`: when a usage limit is lifted, where that is known. */
+  | { type: "failed"; kind: FailedKind; message: string; until?: string | undefined }
+  | { type: "timed-out"; what: "idle" | "tool"; message: string }
   | { type: "crashed"; message: string };
+
+/** `api`: may work later. `request`: this conversation cannot go on. `auth`, `model`: nothing will, until a person acts. */
+export type FailedKind = "api" | "request" | "limit" | "auth" | "model" | "other";
+
+export interface Suspicion {
+  kind: "fast-gate" | "tests-removed" | "tests-skipped" | "gate-changed" | "no-change";
+  text: string;
+}
+
+/** What an independent session found, criterion by criterion. */
+export interface CriterionVerdict {
+  criterion: string;
+  passed: boolean;
+  evidence: string;
+  why: string;
+}
 
 interface OfPhase {
   phase: string;
@@ -71,6 +90,8 @@ export type Fact =
       cwd: string;
       branch: string;
       head: string;
+      /** Somebody is at the terminal and can be asked. */
+      attended?: boolean | undefined;
       /** Phases the plan already marked as done: the user's word. */
       takenAsDone: string[];
       /** Phases the user did not select. */
@@ -93,6 +114,13 @@ export type Fact =
     }
   /** The working tree as the run left it. */
   | { type: "tree-noted"; tree: string }
+  /** The gates before the first phase: what was red already, and the numbers that must not decrease. */
+  | {
+      type: "gates-baselined";
+      results: { command: string; name: string; passed: boolean; number?: number | undefined; ms: number }[];
+    }
+  | { type: "limit-reached"; until: string; message: string }
+  | { type: "limit-lifted" }
   | { type: "run-held"; hold: "paused"; by: string }
   | { type: "run-released"; hold: "paused"; by: string }
   /** The machine slept, or its clock was set: time passed that nobody worked in. */
@@ -194,6 +222,10 @@ export type Fact =
       reason: SessionEnd;
       message?: string | undefined;
       swept: number;
+      /** Lines changed in the phase so far, after a repair. */
+      lines?: number | undefined;
+      /** A number from 0 to 1, so that not everyone tries again at the same moment. */
+      chance?: number | undefined;
     } & OfSession)
   | ({
       type: "gate-finished";
@@ -225,6 +257,14 @@ export type Fact =
   | { type: "plan-changed"; plan: Plan; added: string[]; removed: string[]; changed: string[] }
   | ({ type: "phase-done"; verified: boolean; tasksDone: string[] } & OfPhase)
   | ({ type: "phase-failed"; category: FailureCategory; message: string; recommendation: Recommendation } & OfPhase)
+  | ({
+      type: "phase-inspected";
+      command: string;
+      suspicions: Suspicion[];
+      unreported: string[];
+      undocumented: boolean;
+    } & OfPhase)
+  | ({ type: "verdict-reported"; verdicts: CriterionVerdict[] } & OfSession)
   | { type: "handoff-written"; phase: string; file: string }
   | { type: "warned"; message: string; phase?: string | undefined }
   | { type: "run-completed" }

@@ -3,11 +3,14 @@
  * longer the phase's own changes nothing but that session's figures.
  */
 import { checkpointWeight, startWeight } from "../context/economy.js";
+import { costOf } from "../context/prices.js";
 import type { CommitKind, SessionEnd } from "./command.js";
 import type { FactOf, RunEvent, Usage } from "./event.js";
+import { failingIn } from "./failing.js";
 import type { Question } from "./question.js";
 import {
   type Attempt,
+  type GateResult,
   isAttempt,
   openQuestions,
   type PhaseState,
@@ -69,6 +72,14 @@ function started(event: FactOf<"run-started"> & RunEvent): RunState {
     sessions: new Map(),
     inFlight: new Map(),
     questions: new Map(),
+    limit: undefined,
+    halted: false,
+    attended: event.attended ?? false,
+    startedAt: event.at,
+    asleep: 0,
+    spent: { tokens: 0, cost: 0 },
+    gatesBefore: undefined,
+    gateTimes: new Map(),
     toldOnContext: undefined,
     now: event.at,
     forecast: new Map(),
@@ -93,10 +104,35 @@ function apply(state: Folding, event: RunEvent): void {
         return { ...current, turns, step: "turning", turn: event.turn, nudged };
       });
     case "call-made":
+      spend(state, event);
       return session(state, event, (current) => called(current, event));
+    case "gates-baselined": {
+      state.gatesBefore = new Map(event.results.map(({ command, passed, number }) => [command, { passed, number }]));
+      for (const { command, passed, ms } of event.results) if (passed) timed(state, command, ms);
+      return;
+    }
+    case "limit-reached":
+      state.limit = { until: event.until, message: event.message, times: (state.limit?.times ?? 0) + 1 };
+      return;
+    case "limit-lifted":
+      state.limit = undefined;
+      return;
+    case "phase-inspected": {
+      const { suspicions, unreported } = event;
+      return attempt(state, event.phase, (phase) => ({ ...phase, inspected: { suspicions, unreported } }));
+    }
+    case "verdict-reported":
+      return session(state, event, (current) => ({ ...current, verdicts: event.verdicts }));
+    case "clock-jumped":
+      state.asleep += Math.max(0, event.seconds * 1_000);
+      return;
     case "boundary-decided": {
-      const { reading, threshold } = event;
-      return session(state, event, (current) => ({ ...current, boundary: { tokens: reading.tokens, threshold } }));
+      const { reading, threshold, why } = event;
+      const ends = why === "stuck" || why === "timeout" ? why : undefined;
+      return session(state, event, (current) => ({
+        ...current,
+        boundary: { tokens: reading.tokens, threshold, why, ends },
+      }));
     }
     case "session-started":
       return session(state, event, (current) => ({ ...current, promptTokens: event.promptTokens }));
@@ -120,13 +156,15 @@ function apply(state: Folding, event: RunEvent): void {
     case "progress-reported":
       return progressed(state, event);
     case "result-reported":
-      return session(state, event, (current) => ({ ...current, result: event.result }));
+      return resultReported(state, event);
     case "turn-ended":
       return session(state, event, (current) => ({ ...current, step: "idle", end: event.end, turn: turnOf(current) }));
     case "session-ended":
       return sessionEnded(state, event);
     case "gate-finished": {
       const { gate, name, passed, why, output } = event;
+      const check = state.plan.phases.find(({ id }) => id === event.phase)?.gates.find(({ id }) => id === gate)?.check;
+      if (passed && check?.type === "command") timed(state, check.command, event.ms);
       return attempt(state, event.phase, (phase) =>
         phase.step === "verifying"
           ? { ...phase, results: [...phase.results, { gate, name, passed, why, output }] }
@@ -162,6 +200,7 @@ function apply(state: Folding, event: RunEvent): void {
       const { category, message, recommendation } = event;
       const failure = { category, message, recommendation };
       const attempted = isAttempt(phase) ? phase : undefined;
+      if (recommendation === "halt" || state.config.on_failure === "stop") state.halted = true;
       state.phases.set(event.phase, {
         step: "failed",
         failure,
@@ -240,7 +279,6 @@ function apply(state: Folding, event: RunEvent): void {
       for (const id of event.added)
         state.phases.set(id, { step: "waiting", attempt: 1, before: undefined, tasksInGit: [] });
       return;
-    case "clock-jumped":
     case "door-refused":
     case "tool-finished":
     case "handoff-written":
@@ -282,7 +320,7 @@ function issued(state: Folding, { command }: FactOf<"command-issued">): void {
         turns: 0,
         peakPercent: 0,
         fruit: 0,
-        stuck: false,
+        verdicts: undefined,
         nudged: false,
         checkpointed: false,
         result: undefined,
@@ -290,12 +328,14 @@ function issued(state: Folding, { command }: FactOf<"command-issued">): void {
       state.sessions.set(id, { step: "starting", id, phase, attempt: number, purpose, ...none });
       return attempt(state, phase, (current) => ({
         ...current,
-        step: purpose === "remediate" ? "remediating" : "working",
+        ...(purpose === "verify"
+          ? { step: "reviewing", results: resultsOf(current) }
+          : { step: purpose === "remediate" ? "remediating" : "working", failing: failingFor(current), results: [] }),
         next: { type: "running", session: id },
-        failing: current.step === "verifying" ? current.results.filter((result) => !result.passed) : failingOf(current),
         sessions: [...current.sessions, id],
         tasksAtSessionStart: current.tasksDone.length,
-        remediations: current.remediations + (current.step === "verifying" ? 1 : 0),
+        settled: false,
+        ...(purpose === "remediate" && current.step === "verifying" ? repairing(current) : {}),
       }));
     }
     case "commit":
@@ -307,6 +347,7 @@ function issued(state: Folding, { command }: FactOf<"command-issued">): void {
     case "continue-session":
     case "end-session":
     case "run-gate":
+    case "inspect-phase":
       return;
     default:
       command satisfies never;
@@ -334,9 +375,89 @@ function answered(state: Folding, { question: id, choice, by }: FactOf<"question
   const question = state.questions.get(id);
   if (question === undefined || question.answer !== undefined) return;
   state.questions.set(id, { ...question, answer: { choice, by } });
-  if (choice === "stop") state.stopping = true;
-  if (choice === "continue" || choice === "force") state.toldOnContext = choice;
+  switch (question.kind) {
+    case "context":
+    case "before-phase":
+      if (choice === "stop") state.stopping = true;
+      else state.toldOnContext = choice === "force" ? "force" : "continue";
+      return;
+    case "checkpoint":
+      if (choice === "stop") state.stopping = true;
+      return;
+    case "failure":
+      return answeredFailure(state, question.phase, choice);
+    case "gate":
+    case "verify":
+      return;
+    default:
+      question.kind satisfies never;
+  }
 }
+
+/** What a person wants done about a failed phase. */
+function answeredFailure(state: Folding, id: string, choice: string): void {
+  const phase = state.phases.get(id);
+  if (phase?.step !== "failed") return;
+  const { attempted } = phase;
+  if (choice === "abort") state.stopping = true;
+  else if (choice === "skip") state.phases.set(id, { step: "skipped", ...leftBy(phase) });
+  else if (choice === "revise")
+    state.phases.set(id, {
+      step: "waiting",
+      attempt: (attempted?.attempt ?? 0) + 1,
+      before: attempted,
+      tasksInGit: [],
+    });
+  else if (choice === "continue" && attempted !== undefined)
+    state.phases.set(id, {
+      ...attempted,
+      commitFailure: undefined,
+      accepted: true,
+      step: "committing",
+      committed: false,
+      results: [],
+    });
+}
+
+/** A result that names tasks as completed reports them. */
+function resultReported(state: Folding, event: FactOf<"result-reported">): void {
+  session(state, event, (current) => ({ ...current, result: event.result }));
+  const known = state.plan.phases.find(({ id }) => id === event.phase)?.tasks.map((task) => task.id) ?? [];
+  const claimed = event.result.status === "completed" ? event.result.tasks_completed : [];
+  attempt(state, event.phase, (phase) => {
+    const more = known.filter((task) => claimed.includes(task) && !phase.tasksDone.includes(task));
+    return more.length === 0 ? phase : { ...phase, tasksDone: [...phase.tasksDone, ...more] };
+  });
+}
+
+function spend(state: Folding, { model, usage }: FactOf<"call-made">): void {
+  const tokens = usage.input + usage.cacheRead + usage.cacheWrite + usage.output;
+  const cost = costOf(model, usage);
+  const before = state.spent;
+  state.spent = {
+    tokens: before.tokens + tokens,
+    cost: before.cost === undefined || cost === undefined ? undefined : before.cost + cost,
+  };
+}
+
+function timed(state: Folding, command: string, ms: number): void {
+  const times = state.gateTimes as Map<string, readonly number[]>;
+  times.set(command, [...(times.get(command) ?? []), ms].slice(-20));
+}
+
+/** A repair begins: what failed this time is remembered, and everything is looked at again after it. */
+const repairing = (phase: Extract<PhaseState, { step: "verifying" }>) => ({
+  remediations: phase.remediations + 1,
+  failures: [...phase.failures, failingFor(phase).map((result) => result.gate)],
+  inspected: undefined,
+  reviewed: undefined,
+  human: undefined,
+});
+
+const failingFor = (phase: Extract<PhaseState, Attempt>): GateResult[] =>
+  phase.step === "verifying" ? failingIn(phase) : failingOf(phase);
+
+const resultsOf = (phase: Extract<PhaseState, Attempt>): GateResult[] => ("results" in phase ? phase.results : []);
 
 function starting(state: Folding, id: string): void {
   const phase = stateOfPhase(state, id);
@@ -344,7 +465,7 @@ function starting(state: Folding, id: string): void {
 }
 
 /** A further attempt goes on from what the one before it left: it is the run's own work, not the user's. */
-function phaseStarted(state: Folding, event: FactOf<"phase-started">): void {
+function phaseStarted(state: Folding, event: FactOf<"phase-started"> & RunEvent): void {
   const waiting = stateOfPhase(state, event.phase);
   // Skipped in the moment it was being started: it stays so.
   if (waiting.step !== "starting") return;
@@ -367,6 +488,17 @@ function phaseStarted(state: Folding, event: FactOf<"phase-started">): void {
     remediations: 0,
     commitsFinished: 0,
     commitFailure: undefined,
+    apiErrors: 0,
+    timeouts: 0,
+    startedAt: event.at,
+    asleepBefore: state.asleep,
+    failures: [],
+    lines: [],
+    settled: false,
+    human: undefined,
+    inspected: undefined,
+    reviewed: undefined,
+    accepted: false,
     stuck: 0,
     fruitless: undefined,
     notBefore: undefined,
@@ -379,8 +511,14 @@ function resumed(state: Folding): void {
   state.status = "running";
   state.stopping = false;
   state.hold = undefined;
+  state.halted = false;
   for (const [id, phase] of state.phases) {
     if (phase.step !== "failed") continue;
+    // What only waited for a person is verified again, and asked again.
+    if (phase.failure.category === "human_needed" && phase.attempted !== undefined) {
+      state.phases.set(id, { ...phase.attempted, step: "verifying", results: [], settled: true });
+      continue;
+    }
     const attempt = (phase.attempted?.attempt ?? 0) + 1;
     state.phases.set(id, { step: "waiting", attempt, before: phase.attempted, tasksInGit: [] });
   }
@@ -398,7 +536,6 @@ function stuck(state: Folding, event: FactOf<"stuck-noticed"> & RunEvent): void 
   const waits = event.count < 2 ? 0 : stuck_backoff_seconds * 2 ** (event.count - 2);
   const notBefore = waits === 0 ? undefined : new Date(Date.parse(event.at) + waits * 1_000).toISOString();
   attempt(state, event.phase, (phase) => ({ ...phase, stuck: event.count, fruitless: undefined, notBefore }));
-  session(state, event, (current) => ({ ...current, stuck: event.count >= 2 }));
 }
 
 function progressed(state: Folding, event: FactOf<"progress-reported">): void {
@@ -410,25 +547,60 @@ function progressed(state: Folding, event: FactOf<"progress-reported">): void {
   );
 }
 
+/** Ends that say nothing about whether the session got on. */
+const NOT_ITS_OWN: ReadonlySet<SessionEnd> = new Set(["killed", "stopped", "skipped", "limit", "api-error"]);
+
+const LONGEST_BACKOFF_SECONDS = 600;
+
+/** Errors and time-outs in a row, and when the next session may begin. */
+function counted(
+  state: Folding,
+  phase: Extract<PhaseState, Attempt>,
+  ended: SessionState | undefined,
+  event: FactOf<"session-ended"> & RunEvent,
+): Pick<Attempt, "apiErrors" | "timeouts" | "notBefore" | "lines"> {
+  const { timeouts, notBefore } = phase;
+  const lines = event.lines === undefined ? phase.lines : [...phase.lines, event.lines];
+  if (event.reason === "timeout") return { apiErrors: 0, timeouts: timeouts + 1, notBefore, lines };
+  if (event.reason !== "api-error") return { apiErrors: 0, timeouts, notBefore, lines };
+  // A session that got an answer at all begins a new row.
+  const apiErrors = (ended?.calls ?? 0) > 0 ? 1 : phase.apiErrors + 1;
+  const seconds = Math.min(LONGEST_BACKOFF_SECONDS, state.config.api_backoff_seconds * 2 ** (apiErrors - 1));
+  const waits = seconds * (0.75 + (event.chance ?? 0.5) / 2) * 1_000;
+  return { apiErrors, timeouts, notBefore: new Date(Date.parse(event.at) + waits).toISOString(), lines };
+}
+
 const HANDED_OVER: ReadonlySet<SessionEnd> = new Set(["handed-over", "context-full"]);
 
-function sessionEnded(state: Folding, event: FactOf<"session-ended">): void {
+function sessionEnded(state: Folding, event: FactOf<"session-ended"> & RunEvent): void {
   // What was asked about a session is moot without it.
   for (const question of openQuestions(state)) {
     if (question.session === event.session) state.questions.delete(question.id);
   }
   const ended = state.sessions.get(event.session);
-  session(state, event, (current) => ({ ...current, step: "ended", reason: event.reason, message: event.message }));
-  attempt(state, event.phase, (phase) => {
-    if (phase.step !== "working" && phase.step !== "remediating") return phase;
-    if (phase.next.type !== "running" || phase.next.session !== event.session) return phase;
+  session(state, event, (current) => ({
+    ...current,
+    step: "ended",
+    reason: event.reason,
+    message: event.message,
+    end: current.step === "idle" ? current.end : undefined,
+  }));
+  attempt(state, event.phase, (was) => {
+    if (was.step !== "working" && was.step !== "remediating" && was.step !== "reviewing") return was;
+    if (was.next.type !== "running" || was.next.session !== event.session) return was;
+    const phase = { ...was, ...counted(state, was, ended, event) };
+    if (phase.step === "reviewing" && ended?.verdicts !== undefined) {
+      const { next: _, ...rest } = phase;
+      return { ...rest, step: "verifying", reviewed: ended.verdicts };
+    }
+    if (phase.step !== "reviewing" && event.reason === "result" && ended?.result?.status === "needs_human_verification")
+      return { ...phase, step: "verifying", results: [], human: ended.result.summary };
     // Also when Segno ended right after the result was handed in: it is a fact, and the gates follow.
     if ((event.reason === "result" || event.reason === "killed") && ended?.result?.status === "completed") {
-      return { ...phase, step: "verifying", results: [] };
+      if (phase.step !== "reviewing") return { ...phase, step: "verifying", results: [] };
     }
     const progress = phase.tasksDone.length > phase.tasksAtSessionStart;
-    if (event.reason === "killed" || event.reason === "stopped" || event.reason === "skipped")
-      return { ...phase, next: { type: "handover-commit" } };
+    if (NOT_ITS_OWN.has(event.reason)) return { ...phase, next: { type: "handover-commit" } };
     const second = phase.sessions.length - phase.sessionsBefore > 1;
     const fruitless = second && ended?.fruit === 0 && HANDED_OVER.has(event.reason) ? event.session : undefined;
     const idleHandovers = progress ? 0 : phase.idleHandovers + 1;
@@ -448,7 +620,11 @@ function committed(state: Folding, id: string, kind: CommitKind, sha: string | u
       commits: sha === undefined ? phase.commits : [...phase.commits, sha],
       commitsFinished: phase.commitsFinished + 1,
     };
-    if (kind === "handover" && (phase.step === "working" || phase.step === "remediating")) {
+    if (kind === "handover" && phase.step === "verifying") return { ...phase, ...finished, settled: true };
+    if (
+      kind === "handover" &&
+      (phase.step === "working" || phase.step === "remediating" || phase.step === "reviewing")
+    ) {
       return { ...phase, ...finished, next: { type: "session" } };
     }
     return phase.step === "committing" ? { ...phase, ...finished, committed: true } : { ...phase, ...finished };

@@ -5,7 +5,7 @@ export interface Choice {
   meaning: string;
 }
 
-export type QuestionKind = "context" | "before-phase";
+export type QuestionKind = "context" | "before-phase" | "gate" | "verify" | "failure" | "checkpoint";
 
 export interface Question {
   id: string;
@@ -33,6 +33,25 @@ export const CONTEXT_CHOICES: readonly Choice[] = [
   },
   { key: "s", name: "stop", meaning: "save a checkpoint and stop; `segno resume` goes on" },
   { key: "f", name: "force", meaning: "hand over to a fresh session now, and prune aggressively from here on" },
+];
+
+export const VERDICT_CHOICES: readonly Choice[] = [
+  { key: "p", name: "pass", meaning: "it is as it should be" },
+  { key: "f", name: "fail", meaning: "it is not: the agent repairs it" },
+  { key: "l", name: "later", meaning: "leave the phase open; the next resume asks again" },
+];
+
+export const FAILURE_CHOICES: readonly Choice[] = [
+  { key: "r", name: "revise", meaning: "change the phase's text, then try again" },
+  { key: "c", name: "continue", meaning: "accept the phase as it is, marked as not verified" },
+  { key: "s", name: "skip", meaning: "leave the phase out" },
+  { key: "a", name: "abort", meaning: "stop the run" },
+  { key: "l", name: "leave", meaning: "leave it failed, and go on with phases that do not depend on it" },
+];
+
+export const GO_ON_CHOICES: readonly Choice[] = [
+  { key: "c", name: "continue", meaning: "go on with the next phase" },
+  { key: "s", name: "stop", meaning: "stop here; `segno resume` goes on" },
 ];
 
 export interface ContextQuestion {

@@ -4,6 +4,7 @@
  *   phase     waiting ─ dependencies done ─▶ starting ─▶ working ─ result ─▶ verifying ─ gates pass ─▶ committing ─▶ done
  *                                                         ▲                    │ fail
  *                                                         └── remediating ◀────┘
+ *                                                         verifying ─ gates pass ─▶ inspected ─ verify: agent ─▶ reviewing ─▶ verifying
  *             any ─▶ failed(category) ─ resumed ─▶ waiting(next attempt) · skipped
  *
  *   session   starting ─▶ turning ─▶ idle ─ stopped at a boundary ─▶ checkpointing ─▶ idle ─▶ ended(reason)
@@ -11,13 +12,13 @@
  *                           └──────────┼──────────────────────────────┘
  *                                      └─ result, or nothing more to ask ─▶ ended(reason)
  *
- *   run       running ─▶ completed | failed | stopped ─ resumed ─▶ running          beside it: hold(paused)
+ *   run       running ─▶ completed | failed | stopped ─ resumed ─▶ running          beside it: hold(paused), limit(until)
  */
 import type { Config } from "../config/schema.js";
 import type { PhaseForecast } from "../context/forecast.js";
 import type { FormatName, Phase, Plan } from "../plan/model.js";
 import type { Command, Purpose, SessionEnd, TurnKind } from "./command.js";
-import type { BlobRef, TurnEnd, Usage } from "./event.js";
+import type { BlobRef, CriterionVerdict, StopWhy, Suspicion, TurnEnd, Usage } from "./event.js";
 import type { PhaseFailure, PhaseResult } from "./outcome.js";
 import type { Question } from "./question.js";
 
@@ -41,6 +42,23 @@ export interface Attempt {
   /** Commits that were made, found needless or failed: the number of the next one follows from it. */
   commitsFinished: number;
   commitFailure: PhaseFailure | undefined;
+  /** API errors in a row, and time-outs. */
+  apiErrors: number;
+  timeouts: number;
+  startedAt: string;
+  asleepBefore: number;
+  /** Gates that failed, by round; lines changed after each repair. */
+  failures: string[][];
+  lines: number[];
+  /** What was done so far is committed, so that others may work in the same checkout while a person is asked. */
+  settled: boolean;
+  /** The agent's words, where it wants a person to look. */
+  human: string | undefined;
+  /** What was found when all gates had passed, and what an independent session found. */
+  inspected: { suspicions: Suspicion[]; unreported: string[] } | undefined;
+  reviewed: CriterionVerdict[] | undefined;
+  /** A person accepted it although it failed. */
+  accepted: boolean;
   /** How often it went round in circles since its last finished task. */
   stuck: number;
   /** A session that was handed over and left nothing: no report, no decision, no commit. */
@@ -68,6 +86,8 @@ export type PhaseState =
   | { step: "starting"; attempt: number; before: Attempt | undefined; tasksInGit: string[] }
   | ({ step: "working" | "remediating"; next: Next; failing: GateResult[] } & Attempt)
   | ({ step: "verifying"; results: GateResult[] } & Attempt)
+  /** An independent session judges it. */
+  | ({ step: "reviewing"; next: Next; results: GateResult[] } & Attempt)
   | ({ step: "committing"; committed: boolean; results: GateResult[] } & Attempt)
   | ({ step: "done"; verified: boolean; byUser: boolean } & Pick<Attempt, "sessions" | "tasksDone" | "commits">)
   | { step: "skipped"; sessions: string[]; tasksDone: string[]; commits: string[] }
@@ -99,7 +119,7 @@ interface SessionFacts {
   /** Tokens it read before it wrote anything, if it went on from a checkpoint. */
   reread: number | undefined;
   /** Where it was last stopped by the context policy. */
-  boundary: { tokens: number; threshold: number } | undefined;
+  boundary: { tokens: number; threshold: number; why: StopWhy; ends: SessionEnd | undefined } | undefined;
   usage: Usage;
   calls: number;
   /** Prompts it was given. */
@@ -107,10 +127,10 @@ interface SessionFacts {
   peakPercent: number;
   /** Reports and decisions that came of it. */
   fruit: number;
-  stuck: boolean;
   nudged: boolean;
   checkpointed: boolean;
   result: PhaseResult | undefined;
+  verdicts: CriterionVerdict[] | undefined;
 }
 
 export type SessionState =
@@ -118,7 +138,7 @@ export type SessionState =
   | ({ step: "turning"; turn: Exclude<TurnKind, "checkpoint"> } & SessionFacts)
   | ({ step: "checkpointing" } & SessionFacts)
   | ({ step: "idle"; end: TurnEnd; turn: TurnKind } & SessionFacts)
-  | ({ step: "ended"; reason: SessionEnd; message: string | undefined } & SessionFacts);
+  | ({ step: "ended"; reason: SessionEnd; message: string | undefined; end: TurnEnd | undefined } & SessionFacts);
 
 export type RunStatus = "running" | "completed" | "failed" | "stopped";
 
@@ -150,6 +170,19 @@ export interface RunState {
   inFlight: ReadonlyMap<string, Command>;
   questions: ReadonlyMap<string, Question>;
   /** What the user said when the context policy asked: from then on it does not ask again. */
+  /** A usage limit that holds the whole run: one account. `times`: how often in a row without a known end. */
+  limit: { until: string; message: string; times: number } | undefined;
+  /** A failure after which nothing else is begun. */
+  halted: boolean;
+  attended: boolean;
+  startedAt: string;
+  /** Milliseconds in which the machine slept. */
+  asleep: number;
+  /** What the run used so far; cost is undefined if a model's price is not known. */
+  spent: { tokens: number; cost: number | undefined };
+  /** What gates said before the first phase, by command, and how long they usually take. */
+  gatesBefore: ReadonlyMap<string, { passed: boolean; number: number | undefined }> | undefined;
+  gateTimes: ReadonlyMap<string, readonly number[]>;
   toldOnContext: "continue" | "force" | undefined;
   /** The newest moment that is known to have come. */
   now: string;

@@ -19,6 +19,18 @@ export const toolSchemas = {
     do_not_redo: list.describe("What is finished and must not be repeated."),
     decisions: list.describe("Decisions and constraints the next session must respect."),
   }),
+  verdict: z.object({
+    criteria: z
+      .array(
+        z.object({
+          criterion: z.string().min(1).max(2_000).describe("The criterion, as it is written, or its number."),
+          verdict: z.enum(["pass", "fail"]),
+          evidence: z.string().max(2_000).describe("file:line of what shows it. A pass without it counts as a fail."),
+          why: z.string().max(2_000).describe("One sentence."),
+        }),
+      )
+      .max(200),
+  }),
   phase_result: z.object({
     status: z.enum(STATUSES).describe("How the phase ended."),
     summary: z.string().min(1).max(4_000).describe("At most 50 words."),
@@ -48,6 +60,7 @@ const DESCRIPTIONS: Record<ToolName, string> = {
   decision:
     "Record a decision or constraint that later sessions must respect. Call it in the same message as your next tool call.",
   checkpoint: "Hand over to the next session. Call it only when you are asked for a checkpoint, and then stop.",
+  verdict: "Only in a session that verifies a phase: hand in what you found, criterion by criterion, and then stop.",
   phase_result:
     "End the phase. Call it once, when all tasks are done or the phase cannot go on; then stop. The gates are run afterwards, by Segno.",
 };

@@ -48,6 +48,7 @@ export function lineOf(event: RunEvent): Line | undefined {
         reported: "reported",
         context: "handing over",
         asked: "asking",
+        timeout: "out of time",
         stuck: "going round in circles: handing over",
         "window-too-small": "the window is too small",
         "stop-requested": "stopping",
@@ -89,6 +90,33 @@ export function lineOf(event: RunEvent): Line | undefined {
       );
     case "stuck-noticed":
       return line("!", `going round in circles (${event.count}): ${event.evidence}`);
+    case "gates-baselined": {
+      const red = event.results.filter((result) => !result.passed).map((result) => result.name);
+      if (event.results.length === 0) return undefined;
+      return line(
+        "·",
+        red.length === 0
+          ? "all gates pass before the first phase"
+          : `gates that fail before the first phase: ${red.join(", ")}`,
+      );
+    }
+    case "limit-reached":
+      return line("‖", `${event.message}: waiting until ${event.until.slice(0, 19).replace("T", " ")} UTC`);
+    case "limit-lifted":
+      return line("▶", "the limit should be lifted: going on");
+    case "phase-inspected": {
+      const found = event.suspicions.map(({ text }) => `suspicious: ${text}`);
+      if (event.unreported.length > 0) found.push(`tasks not reported as done: ${event.unreported.join(", ")}`);
+      if (event.undocumented) found.push("note: files were changed, and no documentation");
+      return found.length === 0 ? undefined : line("!", found.join("; "));
+    }
+    case "verdict-reported": {
+      const failed = event.verdicts.filter((verdict) => !verdict.passed);
+      return line(
+        failed.length === 0 ? "✓" : "✗",
+        `review: ${event.verdicts.length - failed.length} of ${event.verdicts.length} criteria met${failed.map(({ criterion, why }) => `; not met: ${criterion} (${why})`).join("")}`,
+      );
+    }
     case "handoff-written":
       return line("✎", `what is left is in ${event.file}`);
     case "compaction-blocked":

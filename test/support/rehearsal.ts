@@ -23,6 +23,8 @@ export interface RehearsalOptions {
   gates?: "block" | "report";
   allowDirty?: boolean;
   window?: number;
+  /** More of an environment for the agent. */
+  env?: Record<string, string>;
   /** What earlier phases of this repository taught. */
   learned?: Learned;
   /** Called with each event, as it happens. */
@@ -54,7 +56,7 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
     onExchange: (exchange) => exchanges.push(exchange),
   });
   whenOver(() => standIn.close());
-  const env = rehearsalEnv({ folder: home, repository: options.repo, home }, standIn.url);
+  const env = { ...rehearsalEnv({ folder: home, repository: options.repo, home }, standIn.url), ...options.env };
   let world: World | undefined;
   const prepared = await preparePlan(options.repo, "PLAN.md", {});
   if (!prepared.ok) throw new Error(`the plan is not sound: ${JSON.stringify(prepared.failure)}`);

@@ -8,6 +8,7 @@ import { EVENT_VERSION, type Fact, type RunEvent, type TurnEnd } from "../../src
 import { evolve } from "../../src/run/evolve.js";
 import type { PhaseResult } from "../../src/run/outcome.js";
 import type { RunState } from "../../src/run/state.js";
+import { wakeAt } from "../../src/run/waits.js";
 
 /** A plan without cycles: each phase depends on some of those before it. */
 export const anyPlan: fc.Arbitrary<Plan> = fc
@@ -113,7 +114,10 @@ export function simulate(
   const open: Command[] = [];
   for (let steps = 0; (state as unknown as RunState).status === "running"; steps++) {
     if (steps > 5_000) throw new Error("the run does not end");
-    for (const decision of decide(state as unknown as RunState)) {
+    const decisions = decide(state as unknown as RunState);
+    const moment = decisions.length + open.length === 0 ? wakeAt(state as unknown as RunState) : undefined;
+    if (moment !== undefined) append({ type: "time-reached", moment });
+    for (const decision of decisions) {
       if (decision.type === "conclude") append(decision.fact);
       else {
         append({ type: "command-issued", phase: decision.command.phase, command: decision.command });
@@ -185,6 +189,21 @@ function answer(command: Command, plan: Plan, choose: (n: number) => number): Fa
       if (what > 4) return [{ type: "commit-skipped", command: id, phase, attempt, kind, why: "nothing changed" }];
       return [{ type: "commit-made", command: id, phase, attempt, kind, sha: id, files: 1, leftOut: [] }];
     }
+    case "inspect-phase": {
+      const what = choose(6);
+      const tasks = plan.phases.find((candidate) => candidate.id === phase)?.tasks.map((task) => task.id) ?? [];
+      return [
+        {
+          type: "phase-inspected",
+          command: id,
+          phase,
+          attempt,
+          suspicions: what === 5 ? [{ kind: "no-change", text: "x" }] : [],
+          unreported: what === 4 ? tasks.slice(0, 1) : [],
+          undocumented: false,
+        },
+      ];
+    }
     default:
       return command satisfies never;
   }
@@ -194,7 +213,9 @@ const ENDS: TurnEnd[] = [
   { type: "finished" },
   { type: "stopped", why: "context" },
   { type: "too-long" },
-  { type: "failed", message: "x" },
+  { type: "failed", kind: "api", message: "x" },
+  { type: "failed", kind: "request", message: "x" },
+  { type: "timed-out", what: "idle", message: "x" },
   { type: "crashed", message: "x" },
   { type: "stopped", why: "window-too-small" },
 ];

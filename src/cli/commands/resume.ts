@@ -45,7 +45,7 @@ export async function goOn(
   };
   const mode = await permissionMode(chosen, settings.file, json);
   if (!mode.ok) return printFailure(mode.failure, json);
-  const { hands, report } = realHands(mode.value, json);
+  const { hands, report } = realHands(mode.value, chosen, json);
   const unusable = await agentProblem(hands, state.cwd);
   if (unusable !== undefined) return printFailure(unusable, json);
   if (!json) console.log(`Going on with run ${run} of ${state.plan.file}.`);

@@ -55,7 +55,7 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
   if (dirty !== undefined) return fail(dirty);
   const mode = await permissionMode(settings.value.config, settings.value.file, json);
   if (!mode.ok) return fail(mode.failure);
-  const { hands, report } = realHands(mode.value, json);
+  const { hands, report } = realHands(mode.value, settings.value.config, json);
   const config = { ...settings.value.config, permission_mode: mode.value };
   const options = {
     cwd: process.cwd(),
@@ -65,6 +65,7 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
     allowDirty: flags.allowDirty === true,
     only: selected.ids,
     force: flags.force,
+    attended: isTerminal(json),
     format: format.value,
   } as const;
   const unusable = await agentProblem(hands, process.cwd());

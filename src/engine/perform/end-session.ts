@@ -1,12 +1,18 @@
 import { reportedIn } from "../../handover/ledger.js";
+import { isAttempt, stateOfPhase } from "../../run/state.js";
+import { changedByPhase } from "../checkpoint.js";
 import type { Performer } from "../performer.js";
+import type { World } from "../world.js";
+
+/** How long to wait for a limit whose end is not known. */
+const UNKNOWN_LIMIT_MS = 10 * 60_000;
 
 /** Ends the session and every process it started. */
 export const endSession: Performer<"end-session"> = async (world, { id, session, phase, attempt, reason }) => {
   const live = world.sessions.get(session);
   const state = world.run.state.sessions.get(session);
   const end = state?.step === "idle" ? state.end : undefined;
-  const message = end?.type === "failed" || end?.type === "crashed" ? end.message : undefined;
+  const message = end !== undefined && "message" in end ? end.message : undefined;
   live?.measure();
   const silent = !reportedIn(world.run.ledger(phase), session);
   if (silent && reason !== "result" && reason !== "skipped" && live !== undefined) {
@@ -15,5 +21,21 @@ export const endSession: Performer<"end-session"> = async (world, { id, session,
   }
   const swept = (await live?.close()) ?? 0;
   world.sessions.delete(session);
-  world.run.append({ type: "session-ended", command: id, session, phase, attempt, reason, message, swept });
+  const lines = state?.purpose === "remediate" ? await linesChanged(world, phase) : undefined;
+  const ended = { type: "session-ended", command: id, session, phase, attempt, reason, message, swept, lines } as const;
+  const chance = reason === "api-error" ? Math.random() : undefined;
+  if (reason !== "limit") {
+    world.run.append({ ...ended, chance });
+    return;
+  }
+  const known = end?.type === "failed" ? end.until : undefined;
+  const until = known ?? new Date(Date.now() + UNKNOWN_LIMIT_MS).toISOString();
+  world.run.append(ended, { type: "limit-reached", until, message: message ?? "a usage limit was reached" });
 };
+
+async function linesChanged({ run, git }: World, phase: string): Promise<number | undefined> {
+  const state = stateOfPhase(run.state, phase);
+  if (!isAttempt(state)) return undefined;
+  const files = await changedByPhase(git, state.baseline, run.state.plan);
+  return files.reduce((sum, { added = 0, removed = 0 }) => sum + added + removed, 0);
+}

@@ -1,5 +1,6 @@
 import { promptBudget } from "../../context/budget.js";
 import { pruningFor } from "../../context/layers.js";
+import { diffOf } from "../../git/diff.js";
 import { roughTokens } from "../../handover/bounded.js";
 import { unreportedWork } from "../../handover/checkpoint.js";
 import {
@@ -10,6 +11,7 @@ import {
   type Prompt,
   remediationPrompt,
   resumedPrompt,
+  verifyPrompt,
   workPrompt,
 } from "../../handover/prompts.js";
 import type { Gate } from "../../plan/model.js";
@@ -32,7 +34,8 @@ export const startSession: Performer<"start-session"> = async (world, command) =
     ? { text: world.texts.checkpoint }
     : await promptFor(world, command, resume !== undefined);
   const place = { session, phase, attempt };
-  const live = resume === undefined ? takeWarm(world, place) : new LiveSession(world, place);
+  const live =
+    resume === undefined ? takeWarm(world, { ...place, purpose }) : new LiveSession(world, { ...place, purpose });
   world.sessions.set(session, live);
   run.append(
     {
@@ -94,6 +97,7 @@ async function promptFor(
       : handoff === undefined
         ? undefined
         : withoutFront(run.getBlob(handoff) ?? "");
+  if (purpose === "verify") return verifyPrompt(view, await diffOf(world.git, state.baseline));
   if (purpose === "remediate" && (state.step === "working" || state.step === "remediating")) {
     const failing = state.failing.map((result) => ({
       ...result,
@@ -145,7 +149,11 @@ function reasonOf(end: string | undefined): ContinuationReason {
     case "killed":
     case "stopped":
     case "stuck":
+    case "limit":
       return end;
+    case "api-error":
+    case "timeout":
+      return "crashed";
     default:
       return "context";
   }

@@ -1,0 +1,25 @@
+import { isDocumentation, suspicionsIn } from "../../gates/suspicion.js";
+import { diffOf } from "../../git/diff.js";
+import { isAttempt, phaseOf, stateOfPhase } from "../../run/state.js";
+import { changedByPhase } from "../checkpoint.js";
+import type { Performer } from "../performer.js";
+
+/** All gates passed: looks at what the phase really changed, and whether every task was reported. */
+export const inspectPhase: Performer<"inspect-phase"> = async (world, { id, phase, attempt }) => {
+  const { run, git } = world;
+  const state = stateOfPhase(run.state, phase);
+  if (!isAttempt(state)) throw new Error(`phase ${phase} has no attempt`);
+  const { gates, tasks } = phaseOf(run.state, phase);
+  const files = await changedByPhase(git, state.baseline, run.state.plan);
+  const commands = gates.flatMap(({ name, check }) =>
+    check.type === "command" ? [{ name, command: check.command }] : [],
+  );
+  const suspicions = suspicionsIn({
+    files,
+    diff: await diffOf(git, state.baseline),
+    gates: commands.map((gate) => ({ ...gate, times: run.state.gateTimes.get(gate.command) ?? [] })),
+  });
+  const unreported = tasks.map((task) => task.id).filter((task) => !state.tasksDone.includes(task));
+  const undocumented = files.length > 0 && !files.some(({ path }) => isDocumentation(path));
+  run.append({ type: "phase-inspected", command: id, phase, attempt, suspicions, unreported, undocumented });
+};

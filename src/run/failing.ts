@@ -1,0 +1,25 @@
+/** What keeps a phase that is called completed from being done: gates, tasks not reported, criteria that a review refused. */
+import type { Attempt, GateResult } from "./state.js";
+
+export function failingIn({
+  results,
+  inspected,
+  reviewed,
+}: Pick<Attempt, "inspected" | "reviewed"> & { results: readonly GateResult[] }): GateResult[] {
+  const unreported = inspected?.unreported ?? [];
+  const refused = (reviewed ?? []).filter((verdict) => !verdict.passed);
+  const failed = (gate: string, name: string, why: string): GateResult => ({
+    gate,
+    name,
+    passed: false,
+    why,
+    output: "",
+  });
+  return [
+    ...results.filter((result) => !result.passed),
+    ...(unreported.length === 0
+      ? []
+      : [failed("tasks", "tasks reported as done", `not reported: ${unreported.join(", ")}`)]),
+    ...refused.map(({ criterion, why }) => failed(`criterion: ${criterion}`, criterion, why)),
+  ];
+}
