@@ -21,15 +21,18 @@ export async function drive(world: World): Promise<RunStatus> {
     wake();
   };
   run.onBroken(fail);
+  let conclusions = 0;
   while (run.state.status === "running" && failure === undefined) {
     const changed = new Promise<void>((resolve) => {
       wake = resolve;
     });
     for (const decision of decide(run.state)) {
       if (decision.type === "conclude") {
+        if (++conclusions > MOST_CONCLUSIONS) throw new Error(`the run goes round in circles: ${decision.fact.type}`);
         run.append(decision.fact);
         continue;
       }
+      conclusions = 0;
       run.append({ type: "command-issued", phase: decision.command.phase, command: decision.command });
       perform(world, decision.command).catch(fail);
     }
@@ -40,6 +43,9 @@ export async function drive(world: World): Promise<RunStatus> {
   if (failure !== undefined) throw failure;
   return run.state.status;
 }
+
+/** Conclusions in a row without anything done: far more than any plan has phases to skip. */
+const MOST_CONCLUSIONS = 20_000;
 
 /** Longer waits are looked at again in between: a machine that slept has another clock. */
 const LONGEST_WAIT_MS = 60_000;

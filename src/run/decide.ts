@@ -47,7 +47,9 @@ export function decide(state: RunState): Decision[] {
   );
   const every = askToGoOn(state);
   if (every !== undefined && every !== "waits") return [every];
-  const rests = isResting(state) || settling || every === "waits";
+  // Whoever is asked about a failure decides before anything else begins in the same checkout.
+  const deciding = openQuestions(state).some((question) => question.kind === "failure");
+  const rests = isResting(state) || settling || deciding || every === "waits";
   const asking = new Set(openQuestions(state).map((question) => question.phase));
   let underWay = active(state, asking);
   for (const { id, dependsOn } of state.plan.phases) {
@@ -56,7 +58,8 @@ export function decide(state: RunState): Decision[] {
     if (phase.step === "failed" && phase.attempted !== undefined && !phase.leftCommitted) {
       decisions.push(commit(id, { ...phase.attempted, commitFailure: undefined }, "failed"));
     }
-    if (phase.step === "failed" && state.attended && !state.stopping) {
+    const left = phase.step === "failed" && (phase.leftCommitted || phase.attempted === undefined);
+    if (phase.step === "failed" && left && state.attended && !state.stopping) {
       const asked = askAfterFailure(state, id, phase);
       if (asked !== undefined) decisions.push(asked);
     }

@@ -423,7 +423,8 @@ function answeredFailure(state: Folding, id: string, choice: string): void {
 function resultReported(state: Folding, event: FactOf<"result-reported">): void {
   session(state, event, (current) => ({ ...current, result: event.result }));
   const known = state.plan.phases.find(({ id }) => id === event.phase)?.tasks.map((task) => task.id) ?? [];
-  const claimed = event.result.status === "completed" ? event.result.tasks_completed : [];
+  const { status, tasks_completed } = event.result;
+  const claimed = status === "completed" || status === "needs_human_verification" ? tasks_completed : [];
   attempt(state, event.phase, (phase) => {
     const more = known.filter((task) => claimed.includes(task) && !phase.tasksDone.includes(task));
     return more.length === 0 ? phase : { ...phase, tasksDone: [...phase.tasksDone, ...more] };
@@ -612,7 +613,11 @@ function committed(state: Folding, id: string, kind: CommitKind, sha: string | u
   const failed = stateOfPhase(state, id);
   if (failed.step === "failed") {
     const commits = sha === undefined ? failed.commits : [...failed.commits, sha];
-    state.phases.set(id, { ...failed, commits, leftCommitted: true });
+    const attempted =
+      failed.attempted === undefined
+        ? undefined
+        : { ...failed.attempted, commits, commitsFinished: failed.attempted.commitsFinished + 1 };
+    state.phases.set(id, { ...failed, attempted, commits, leftCommitted: true });
     return;
   }
   attempt(state, id, (phase) => {

@@ -61,6 +61,9 @@ export function verify(state: RunState, id: string, phase: Verifying): Verified 
   );
 }
 
+/** The name of the look that an agent asked for, among the gates. */
+const HUMAN = "human";
+
 /** Gates that a person must judge, and an agent that wants one to look: questions, with the work committed before. */
 function askPerson(
   state: RunState,
@@ -69,18 +72,18 @@ function askPerson(
   manual: readonly { id: string; name: string }[],
 ): Verified {
   const { attempt } = phase;
-  const asked = phase.human === undefined ? manual[0] : { id: "human", name: phase.human };
+  const looked = phase.human === undefined || phase.results.some(({ gate }) => gate === HUMAN);
+  const asked = looked ? manual[0] : { id: HUMAN, name: phase.human ?? "" };
   if (asked === undefined) return { type: "passed" };
   const question = commandId(id, attempt, "ask", `r${phase.remediations}`, asked.id, `e${state.epoch}`);
   const known = state.questions.get(question);
   if (known === undefined) {
     if (!phase.settled) return { type: "settle" };
-    const text =
-      phase.human === undefined
-        ? `Everything that can be run has passed in phase ${id}. Please look at: ${asked.name}`
-        : `The agent of phase ${id} wants a person to verify its work: ${asked.name}`;
+    const text = looked
+      ? `Everything that can be run has passed in phase ${id}. Please look at: ${asked.name}`
+      : `The agent of phase ${id} wants a person to verify its work: ${asked.name}`;
     const { ask_timeout_minutes: minutes } = state.config;
-    const kind = phase.human === undefined ? "gate" : "verify";
+    const kind = looked ? "gate" : "verify";
     const choices = VERDICT_CHOICES;
     return {
       type: "conclude",

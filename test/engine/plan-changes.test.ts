@@ -127,7 +127,8 @@ describe.concurrent("plans of other forms run too", () => {
       "PLAN.md":
         '# P\n\n<task id="1" type="checkpoint:human-verify">\n### Task 1: Look\n\n- [ ] Create `a.txt`\n</task>\n',
     });
-    const run = await rehearse({ repo });
+    const run = await rehearse({ repo, config: { ask_timeout_minutes: 0.02 } });
+    expect(run.of("question-asked")[0]).toMatchObject({ kind: "gate", phase: "1" });
     expect(run.of("phase-failed")[0]).toMatchObject({ category: "human_needed", recommendation: "ask" });
     expect(run.of("phase-done")).toEqual([]);
   });

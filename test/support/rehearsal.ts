@@ -23,6 +23,7 @@ export interface RehearsalOptions {
   gates?: "block" | "report";
   allowDirty?: boolean;
   window?: number;
+  attended?: boolean;
   /** More of an environment for the agent. */
   env?: Record<string, string>;
   /** What earlier phases of this repository taught. */
@@ -74,6 +75,7 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
       mode: "rehearsal",
       gates: options.gates ?? "block",
       allowDirty: options.allowDirty ?? false,
+      attended: options.attended,
     },
     {
       agent: claudeAgent(undefined),
