@@ -6,6 +6,7 @@ import { journalPath } from "../store/file.js";
 import { forecastReport } from "../view/context-report.js";
 import type { RunReport } from "../view/report.js";
 import { summaryTable } from "../view/summary.js";
+import { countDown } from "./countdown.js";
 import { EXIT } from "./exit.js";
 import { printFailure } from "./print.js";
 import { askAtTerminal } from "./questions.js";
@@ -14,13 +15,16 @@ import type { Signals } from "./signals.js";
 export async function conduct(world: World, report: RunReport, signals: Signals, json: boolean): Promise<number> {
   signals.conducting(world);
   askAtTerminal(world, json);
+  const counting = countDown(world, json);
   try {
     await conductRun(world);
   } catch (error) {
+    counting.stop();
     if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
     printFailure({ type: "disk-full", run: world.run.state.run }, json);
     return EXIT.stopped;
   }
+  counting.stop();
   if (!json) printEnd(world, report);
   return exitCode(world.run.state);
 }

@@ -22,7 +22,7 @@ export function lineOf(event: RunEvent): Line | undefined {
       const done = event.takenAsDone.length === 0 ? "" : `, ${event.takenAsDone.length} already marked done`;
       return line(
         "𝄋",
-        `${event.plan.title}: ${event.plan.phases.length} phases${done} (run ${event.run}, branch ${event.branch})`,
+        `${event.plan.title}: ${event.plan.phases.length} phases${done} (run ${event.run}, branch ${event.branch}; budget $${event.config.max_cost_usd}, ${thousands(event.config.max_tokens)} tokens, ${event.config.max_hours} h)`,
       );
     }
     case "phase-started":
