@@ -53,6 +53,7 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
       .option("--quality", "let an independent session verify each phase against its acceptance criteria")
       .option("--checkpoint-every <n>", "ask to go on after every n phases")
       .option("--on-failure <what>", "continue with phases that do not depend on it (default), or stop")
+      .option("--branch <name>", "work on the current branch (default), auto (a new one), or a named one")
       .option("--auto-commit", "commit each phase and before each handover (default)")
       .option("--no-auto-commit", "keep snapshots under refs/segno/ only");
 
@@ -190,6 +191,42 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
     .option("--json", "print one JSON object")
     .addHelpText("after", "\nExamples:\n  segno answer continue\n  segno answer 2/a1/session/3/ask stop")
     .action(async (words, flags) => end(await (await import("./commands/steer.js")).answerCommand(words, flags)));
+
+  program
+    .command("diff")
+    .argument("[run]", "a run's id (default: the newest)")
+    .description("Show what a run, or one phase of it, committed.")
+    .option("--phase <id>", "only this phase")
+    .option("--json", "print one JSON object")
+    .addHelpText("after", "\nExamples:\n  segno diff\n  segno diff --phase 2")
+    .action(async (run, flags) => end(await (await import("./commands/history.js")).diffCommand(run, flags)));
+
+  program
+    .command("undo")
+    .argument("[run]", "a run's id (default: the newest)")
+    .description("Go back to before a run, or one phase of it: by new commits, never by force.")
+    .option("--phase <id>", "only this phase")
+    .option("--move", "move the branch back instead, if nothing else came after")
+    .option("--json", "print one JSON object")
+    .addHelpText("after", "\nExamples:\n  segno undo\n  segno undo --phase 2\n  segno undo --move")
+    .action(async (run, flags) => end(await (await import("./commands/history.js")).undoCommand(run, flags)));
+
+  program
+    .command("snapshots")
+    .argument("[run]", "a run's id (default: the newest)")
+    .description("List what a run without auto_commit kept, and how to look at it or restore it.")
+    .option("--json", "print one JSON object")
+    .addHelpText("after", "\nExamples:\n  segno snapshots")
+    .action(async (run, flags) => end(await (await import("./commands/history.js")).snapshotsCommand(run, flags)));
+
+  program
+    .command("clean")
+    .description("Remove journals and refs of finished runs; never work that is on no branch.")
+    .option("--dry-run", "only say what would be removed")
+    .option("--snapshots", "also runs whose snapshots are on no branch")
+    .option("--json", "print one JSON object")
+    .addHelpText("after", "\nExamples:\n  segno clean --dry-run")
+    .action(async (flags) => end(await (await import("./commands/history.js")).cleanCommand(flags)));
 
   program
     .command("progress")

@@ -18,6 +18,7 @@ export interface ConfigFlags {
   quality?: boolean;
   checkpointEvery?: string;
   onFailure?: string;
+  branch?: string;
   maxRestarts?: string;
   autoCommit?: boolean;
   subPhases?: string | undefined;
@@ -73,6 +74,7 @@ function flagValues(flags: ConfigFlags): Record<string, unknown> {
     verify: flags.quality === true ? "agent" : undefined,
     checkpoint_every: readValue(flags.checkpointEvery),
     on_failure: flags.onFailure,
+    branch: flags.branch,
     max_restarts: readValue(maxRestarts),
     auto_commit: autoCommit,
     sub_phases: subPhases,

@@ -86,6 +86,12 @@ export function wordsOf(failure: Failure): Words {
         why: "Its commits would end up on the wrong branch.",
         next: `git switch ${failure.expected}, then resume; or start anew on this branch with --fresh.`,
       };
+    case "branch":
+      return {
+        what: `The branch ${failure.branch} cannot be used: ${failure.why}`,
+        why: "Nothing was started.",
+        next: "Name another (--branch NAME), or work on the current one (--branch current).",
+      };
     case "old-run":
       return {
         what: `Run ${failure.run} of ${failure.plan} was interrupted ${Math.round(failure.hours)} hours ago, longer than resume_window_hours (${failure.window}).`,
@@ -149,6 +155,24 @@ function repositoryWords({ problem, detail }: Extract<Failure, { type: "reposito
         what: `A ${detail} is in progress in this repository.`,
         why: "Commits in the middle of it would end up inside it.",
         next: `Finish or abort it first (git status tells how), then run again.`,
+      };
+    case "no-identity":
+      return {
+        what: `git does not know who you are: ${detail}`,
+        why: "Segno commits in your name, never in one it made up.",
+        next: 'git config user.name "Your Name" && git config user.email you@example.com, then run again.',
+      };
+    case "locked":
+      return {
+        what: `The repository's index is locked by ${detail}, and has been for more than a minute.`,
+        why: "A git that was ended in the middle leaves such a lock; while it is there, nothing can be committed.",
+        next: `If no git is running here, remove it: rm ${detail}`,
+      };
+    case "sparse":
+      return {
+        what: `${detail} is a sparse checkout.`,
+        why: "Files that are not checked out could be taken for deleted ones.",
+        next: "git sparse-checkout disable, or run Segno in a full clone.",
       };
     default:
       return problem satisfies never;

@@ -177,6 +177,26 @@ export const configSchema = z.strictObject({
     .describe(
       "The first line of a commit; `{phase_id}`, `{phase_name}` and `{status}` (`✓` or `⚠️ partial`) are filled in.",
     ),
+  branch: z
+    .string()
+    .min(1)
+    .max(200)
+    .default("current")
+    .describe(
+      "The branch to work on: `current`, `auto` (a new one named after the plan), or a name (made if it is not there).",
+    ),
+  max_file_mb: z
+    .number()
+    .min(0.01)
+    .max(10_000)
+    .default(10)
+    .describe("Files larger than this are not committed: the agent is asked to take them out."),
+  max_binary_mb: z
+    .number()
+    .min(0.01)
+    .max(10_000)
+    .default(1)
+    .describe("Binary files larger than this are not committed."),
   resume_window_hours: z
     .number()
     .min(0)

@@ -19,6 +19,7 @@ export type Failure =
   | { type: "dirty"; files: string[] }
   | { type: "held"; what: "run" | "checkout"; pid: number; host: string; since: string; run: string }
   | { type: "other-branch"; expected: string; actual: string }
+  | { type: "branch"; branch: string; why: string }
   | { type: "old-run"; run: string; plan: string; hours: number; window: number }
   | { type: "nothing-to-resume"; run: string | undefined; why: string }
   | { type: "no-permission-mode" }

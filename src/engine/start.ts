@@ -1,6 +1,7 @@
 /** Begins a run: looks before it leaps, then writes the first event. */
 import { relative, resolve } from "node:path";
 import type { Config } from "../config/schema.js";
+import { takeBranch } from "../git/branch.js";
 import type { Git } from "../git/git.js";
 import { tasksInGit } from "../git/history.js";
 import { type Opened, openRepository } from "../git/start.js";
@@ -33,8 +34,13 @@ export const planOptions = (config: Config, format: FormatName | undefined): Pla
   subPhases: config.sub_phases,
 });
 
-export async function preparePlan(cwd: string, plan: string, options: PlanOptions): Promise<Result<Prepared>> {
-  const repository = await openRepository(cwd);
+export async function preparePlan(
+  cwd: string,
+  plan: string,
+  options: PlanOptions,
+  branch = "current",
+): Promise<Result<Prepared>> {
+  const repository = await openRepository(cwd, { detached: branch !== "current" });
   if (!repository.ok) return bad({ type: "repository", problem: repository.problem, detail: repository.detail });
   const { top } = repository.git;
   const path = resolve(cwd, plan);
@@ -64,10 +70,13 @@ export async function startRun(
   options: StartOptions,
   hands: Hands,
 ): Promise<Result<World>> {
-  const { git, branch, head, untracked } = repository;
+  const { git, head, untracked } = repository;
   const { plan } = parsed;
   const dirty = options.allowDirty ? undefined : await dirtyTree({ repository, files, parsed });
   if (dirty !== undefined) return bad(dirty);
+  const taken = await takeBranch(git, options.config.branch, plan.file, repository.branch);
+  if (!taken.ok) return bad({ type: "branch", branch: options.config.branch, why: taken.why });
+  const { branch } = taken;
   const texts = readPromptTexts(git.top);
   if (!texts.ok) return texts;
   const id = newRunId(new Date());

@@ -8,9 +8,14 @@
  *    commit, except where the user had staged something: else their next commit would revert the phase.
  * 3. A commit carries the id of its command as a trailer, so that a repeat after a crash is recognised.
  */
+
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Git } from "./git.js";
 import { TRAILERS, trailerFormat } from "./history.js";
+import { describeFinding, inspectChanges, type SizeLimits } from "./inspect.js";
+import { isKeyFile } from "./secrets.js";
 import { unfinishedOperation } from "./start.js";
 import { snapshotTree, type TreeChange, treeChanges, withPrivateIndex } from "./trees.js";
 
@@ -28,6 +33,9 @@ export interface CommitRequest {
   staged: readonly string[];
   /** Paths the user changed while the run rested, with a tree that holds them as the run left them. */
   usersPaths: ReadonlyMap<string, string>;
+  /** The branch the run works on. */
+  branch: string;
+  limits: SizeLimits;
   /** Files of the plan: only the given contents are committed, if any. */
   plan: { files: readonly string[]; marked: ReadonlyMap<string, string> };
 }
@@ -35,6 +43,8 @@ export interface CommitRequest {
 export type CommitOutcome =
   | { type: "made"; sha: string; files: number; leftOut: string[] }
   | { type: "nothing" }
+  /** Something in it must not be committed, or a hook says no: the work is kept, and can be repaired. */
+  | { type: "refused"; why: string; output: string }
   | { type: "failed"; why: string };
 
 /** The commit this command already made, if Segno ended before it could say so. */
@@ -68,6 +78,15 @@ export async function commitChanges(git: Git, request: CommitRequest): Promise<C
       why: `HEAD was moved from ${request.head.slice(0, 9)} to ${head.slice(0, 9)}, which does not contain it. Nothing was committed and nothing was lost: look at it with git log and git reflog.`,
     };
   }
+  const branch = await git.attempt(["symbolic-ref", "--short", "--quiet", "HEAD"]);
+  if (branch.stdout.trim() !== request.branch) {
+    return {
+      type: "failed",
+      why: `The branch was switched from ${request.branch} to ${branch.stdout.trim() || "no branch"} while the phase worked. Nothing was committed: the work is in the working tree. Switch back, then resume.`,
+    };
+  }
+  const foreign = await inspectForeign(git, request, head);
+  if (foreign !== undefined) return foreign;
   const unfinished = await unfinishedOperation(git);
   if (unfinished !== undefined) {
     return {
@@ -83,6 +102,15 @@ export async function commitChanges(git: Git, request: CommitRequest): Promise<C
       why: `${nested.join(", ")} is a git repository of its own: its files cannot be committed here. Remove its .git folder, or add it as a submodule.`,
     };
   }
+  const findings = await inspectChanges(git, taken, request.limits);
+  if (findings.length > 0) {
+    const list = findings.map(describeFinding);
+    return {
+      type: "refused",
+      why: `it holds what must not be committed: ${list.slice(0, 3).join("; ")}${list.length > 3 ? `; and ${list.length - 3} more` : ""}`,
+      output: `Nothing was committed. Take these out (read secrets from the environment, or ignore the file), then report the result again:\n${list.join("\n")}`,
+    };
+  }
   return withPrivateIndex(git, async (index) => {
     await git.raw(["read-tree", head], { index });
     const entries = taken.map((change) => entryLine(change));
@@ -94,11 +122,60 @@ export async function commitChanges(git: Git, request: CommitRequest): Promise<C
     if (entries.length > 0) await git.raw(["update-index", "-z", "--index-info"], { index, input: entries.join("") });
     const paths = await git.nulSeparated(["diff", "--cached", "--name-only", "-z", "--no-renames", head], { index });
     if (paths.length === 0) return { type: "nothing" };
-    const made = await git.attempt(["commit", "--quiet", "--file=-"], { index, input: messageText(request) });
-    if (!made.ok) return { type: "failed", why: `git commit failed: ${made.stderr.trim()}` };
-    await repairIndex(git, paths, request.staged);
-    return { type: "made", sha: await git.line(["rev-parse", "HEAD"]), files: paths.length, leftOut };
+    const options = { index, input: messageText(request), timeoutMs: COMMIT_MS };
+    const made = await git.attempt(["commit", "--quiet", "--file=-"], options);
+    if (!made.ok) {
+      const said = `${made.stdout}${made.stderr}`.trim();
+      if (!(await hasCommitHook(git))) return { type: "failed", why: `git commit failed: ${said}` };
+      return { type: "refused", why: `a hook of the repository refuses the commit: ${lastLine(said)}`, output: said };
+    }
+    const sha = await git.line(["rev-parse", "HEAD"]);
+    // What a hook added is in the commit too.
+    const committed = await changedPaths(git, sha);
+    await repairIndex(git, committed, request.staged);
+    return { type: "made", sha, files: committed.length, leftOut };
   });
+}
+
+const COMMIT_MS = 15 * 60_000;
+const COMMIT_HOOKS = ["pre-commit", "prepare-commit-msg", "commit-msg", "reference-transaction"];
+
+async function hasCommitHook(git: Git): Promise<boolean> {
+  const folder = resolve(git.top, await git.line(["rev-parse", "--git-path", "hooks"]));
+  return COMMIT_HOOKS.some((name) => existsSync(join(folder, name)));
+}
+
+const lastLine = (text: string): string =>
+  text
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .at(-1)
+    ?.slice(0, 300) ?? "it said nothing";
+
+/** Commits that the agent made itself are accepted when they descend from ours, and hold nothing that must not be there. */
+async function inspectForeign(git: Git, request: CommitRequest, head: string): Promise<CommitOutcome | undefined> {
+  const format = `--format=${trailerFormat(TRAILERS.run)}`;
+  const log = await git.attempt(["log", format, `${request.head}..${head}`]);
+  for (const line of log.stdout.split("\n").filter((row) => row !== "")) {
+    const [sha = "", run = ""] = line.split("\0");
+    if (run !== "") continue;
+    const changes = await treeChanges(git, `${sha}^`, sha);
+    const findings = await inspectChanges(
+      git,
+      changes.filter(({ path }) => !path.startsWith(".segno/")),
+      request.limits,
+    );
+    const keys = changes
+      .filter(({ path, kind }) => kind !== "D" && isKeyFile(path))
+      .map(({ path }) => `${path}: a key file`);
+    const list = [...keys, ...findings.map(describeFinding)];
+    if (list.length === 0) continue;
+    return {
+      type: "failed",
+      why: `Commit ${sha.slice(0, 9)}, which Segno did not make, holds what must not be committed: ${list.slice(0, 5).join("; ")}. Take it out of the history before you push: Segno rewrites nothing.`,
+    };
+  }
+  return undefined;
 }
 
 /** What the phase changed, less what is not its own to commit. */
@@ -112,7 +189,7 @@ async function selectChanges(git: Git, request: CommitRequest): Promise<{ taken:
   for (const change of changes) {
     if (change.path.startsWith(".segno/") || plan.has(change.path)) continue;
     const noted = request.usersPaths.get(change.path);
-    if (dirtyBefore.has(change.path)) leftOut.push(change.path);
+    if (dirtyBefore.has(change.path) || (change.kind !== "D" && isKeyFile(change.path))) leftOut.push(change.path);
     else if (noted === undefined) taken.push(change);
     else {
       leftOut.push(change.path);

@@ -15,6 +15,8 @@ export interface GitOptions {
   /** A private index instead of the user's. */
   index?: string;
   input?: string;
+  /** Where something of the user's may wait for them: a hook, a signature. */
+  timeoutMs?: number;
 }
 
 export class Git {
@@ -46,6 +48,7 @@ export class Git {
       stripFinalNewline: false,
       // A Ctrl-C at the terminal is for Segno, which ends the run cleanly; git finishes what it is doing.
       detached: true,
+      ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs, forceKillAfterDelay: 5_000 }),
       maxBuffer: 512 * 1024 * 1024,
       ...(options.input === undefined ? { stdin: "ignore" } : { input: options.input }),
       env: {
@@ -53,11 +56,17 @@ export class Git {
         ...(args[0] === "commit" ? {} : { GIT_LITERAL_PATHSPECS: "1" }),
         GIT_TERMINAL_PROMPT: "0",
         GIT_EDITOR: "true",
+        // A key that wants a passphrase must fail, not wait for somebody.
+        SSH_ASKPASS_REQUIRE: "never",
+        GPG_TTY: "",
         GIT_OPTIONAL_LOCKS: "0",
         ...(options.index === undefined ? {} : { GIT_INDEX_FILE: options.index }),
       },
     });
-    return { ok: result.exitCode === 0, stdout: result.stdout, stderr: result.stderr };
+    const late = result.timedOut
+      ? `\nit took longer than ${(options.timeoutMs ?? 0) / 60_000} minutes and was ended`
+      : "";
+    return { ok: result.exitCode === 0, stdout: result.stdout, stderr: `${result.stderr}${late}` };
   }
 
   async nulSeparated(args: readonly string[], options: GitOptions = {}): Promise<string[]> {

@@ -1,10 +1,18 @@
 /** What must be known of the repository before a run or a phase begins. */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { Git } from "./git.js";
 import { snapshotTree } from "./trees.js";
 
-export type RepositoryProblem = "not-a-repository" | "bare" | "no-commit" | "detached" | "unfinished";
+export type RepositoryProblem =
+  | "not-a-repository"
+  | "bare"
+  | "no-commit"
+  | "detached"
+  | "unfinished"
+  | "no-identity"
+  | "locked"
+  | "sparse";
 
 export type Opened =
   | { ok: true; git: Git; branch: string; head: string; untracked: string[]; changed: string[] }
@@ -12,7 +20,11 @@ export type Opened =
 
 const UNFINISHED = ["MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG"];
 
-export async function openRepository(folder: string): Promise<Opened> {
+/** A lock this old belongs to no git that is still running. */
+const OLD_LOCK_MS = 60_000;
+
+/** `detached`: whether a HEAD on no branch will do. */
+export async function openRepository(folder: string, { detached } = { detached: false }): Promise<Opened> {
   const here = new Git(folder);
   const inside = await here.attempt(["rev-parse", "--is-bare-repository", "--is-inside-work-tree"]);
   if (!inside.ok) return { ok: false, problem: "not-a-repository", detail: folder };
@@ -23,8 +35,15 @@ export async function openRepository(folder: string): Promise<Opened> {
   if (!head.ok) return { ok: false, problem: "no-commit", detail: git.top };
   const unfinished = await unfinishedOperation(git);
   if (unfinished !== undefined) return { ok: false, problem: "unfinished", detail: unfinished };
+  const [lock = ""] = [resolve(git.top, await git.line(["rev-parse", "--git-path", "index.lock"]))];
+  if (existsSync(lock) && Date.now() - statSync(lock).mtimeMs > OLD_LOCK_MS)
+    return { ok: false, problem: "locked", detail: lock };
+  const sparse = await git.attempt(["config", "--bool", "core.sparseCheckout"]);
+  if (sparse.stdout.trim() === "true") return { ok: false, problem: "sparse", detail: git.top };
+  const identity = await git.attempt(["var", "GIT_COMMITTER_IDENT"]);
+  if (!identity.ok) return { ok: false, problem: "no-identity", detail: identity.stderr.trim().split("\n")[0] ?? "" };
   const branch = await git.attempt(["symbolic-ref", "--short", "--quiet", "HEAD"]);
-  if (!branch.ok) return { ok: false, problem: "detached", detail: head.stdout.trim() };
+  if (!branch.ok && !detached) return { ok: false, problem: "detached", detail: head.stdout.trim() };
   const status = await git.nulSeparated(["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal"]);
   const untracked = status.filter((line) => line.startsWith("??")).map((line) => line.slice(3));
   const changed = status.filter((line) => !line.startsWith("??")).map((line) => line.slice(3));

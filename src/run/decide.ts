@@ -45,7 +45,7 @@ export function decide(state: RunState): Decision[] {
   const settling = [...state.phases.values()].some(
     (phase) => phase.step === "failed" && phase.attempted !== undefined && !phase.leftCommitted,
   );
-  const every = askToGoOn(state);
+  const every = askToGoOn(state) ?? askAboutHead(state);
   if (every !== undefined && every !== "waits") return [every];
   // Whoever is asked about a failure decides before anything else begins in the same checkout.
   const deciding = openQuestions(state).some((question) => question.kind === "failure");
@@ -111,6 +111,23 @@ function askToGoOn(state: RunState): Decision | "waits" | undefined {
   return {
     type: "conclude",
     fact: { type: "question-asked", question, kind: "checkpoint", phase, text, choices, fallback: "stop", minutes },
+  };
+}
+
+/** Somebody moved HEAD to where the run's own commits are not: only a person knows whether that was meant. */
+function askAboutHead(state: RunState): Decision | "waits" | undefined {
+  const { headMoved, head, config, plan } = state;
+  if (headMoved === undefined || state.stopping) return undefined;
+  const question = `head/${headMoved.slice(0, 12)}/${state.seq}`;
+  const known = [...state.questions.values()].find(({ kind, answer }) => kind === "head" && answer === undefined);
+  if (known !== undefined) return "waits";
+  const text = `HEAD was moved from ${head.slice(0, 9)} to ${headMoved.slice(0, 9)}, which does not contain the run's commits. Go on from there?`;
+  const { ask_timeout_minutes: minutes } = config;
+  const choices = GO_ON_CHOICES;
+  const phase = plan.phases[0]?.id ?? "";
+  return {
+    type: "conclude",
+    fact: { type: "question-asked", question, kind: "head", phase, text, choices, fallback: "stop", minutes },
   };
 }
 

@@ -126,6 +126,8 @@ export type Fact =
   /** The machine slept, or its clock was set: time passed that nobody worked in. */
   | { type: "clock-jumped"; seconds: number }
   | { type: "door-refused"; path: string; why: string }
+  /** HEAD is no longer where the run left it, and does not descend from there. */
+  | { type: "head-moved"; from: string; to: string }
   | { type: "skip-requested"; phase: string; by: string }
   | { type: "phase-skipped"; phase: string }
   | { type: "command-issued"; phase: string; command: Command }
@@ -250,6 +252,8 @@ export type Fact =
       ref?: string | undefined;
     } & OfPhase)
   | ({ type: "commit-skipped"; command: string; kind: CommitKind; why: string } & OfPhase)
+  /** It holds what must not be committed, or a hook says no: as a failing gate it goes to repair. */
+  | ({ type: "commit-refused"; command: string; kind: CommitKind; why: string; output: BlobRef } & OfPhase)
   | ({ type: "commit-failed"; command: string; kind: CommitKind; category: FailureCategory; why: string } & OfPhase)
   /** `seen`: what the files held, and will hold with marks, so that it is not taken for the user's word later. */
   | ({ type: "plan-edited-by-agent"; files: string[]; seen: string[] } & OfPhase)

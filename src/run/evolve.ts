@@ -72,6 +72,8 @@ function started(event: FactOf<"run-started"> & RunEvent): RunState {
     sessions: new Map(),
     inFlight: new Map(),
     questions: new Map(),
+    head: event.head,
+    headMoved: undefined,
     limit: undefined,
     halted: false,
     attended: event.attended ?? false,
@@ -111,6 +113,9 @@ function apply(state: Folding, event: RunEvent): void {
       for (const { command, passed, ms } of event.results) if (passed) timed(state, command, ms);
       return;
     }
+    case "head-moved":
+      state.headMoved = event.to;
+      return;
     case "limit-reached":
       state.limit = { until: event.until, message: event.message, times: (state.limit?.times ?? 0) + 1 };
       return;
@@ -172,12 +177,15 @@ function apply(state: Folding, event: RunEvent): void {
       );
     }
     case "commit-made":
+      if (event.ref === undefined) state.head = event.sha;
       attempt(state, event.phase, (phase) => ({ ...phase, fruitless: undefined }));
       return committed(state, event.phase, event.kind, event.sha);
     case "decision-recorded":
       return session(state, event, (current) => ({ ...current, fruit: current.fruit + 1 }));
     case "stuck-noticed":
       return stuck(state, event);
+    case "commit-refused":
+      return commitRefused(state, event);
     case "commit-skipped":
       return committed(state, event.phase, event.kind, undefined);
     case "phase-done": {
@@ -384,6 +392,11 @@ function answered(state: Folding, { question: id, choice, by }: FactOf<"question
     case "checkpoint":
       if (choice === "stop") state.stopping = true;
       return;
+    case "head":
+      if (choice === "stop") state.stopping = true;
+      else state.head = state.headMoved ?? state.head;
+      state.headMoved = undefined;
+      return;
     case "failure":
       return answeredFailure(state, question.phase, choice);
     case "gate":
@@ -467,6 +480,7 @@ function starting(state: Folding, id: string): void {
 
 /** A further attempt goes on from what the one before it left: it is the run's own work, not the user's. */
 function phaseStarted(state: Folding, event: FactOf<"phase-started"> & RunEvent): void {
+  state.head = event.head;
   const waiting = stateOfPhase(state, event.phase);
   // Skipped in the moment it was being started: it stays so.
   if (waiting.step !== "starting") return;
@@ -635,6 +649,18 @@ function committed(state: Folding, id: string, kind: CommitKind, sha: string | u
     return phase.step === "committing" ? { ...phase, ...finished, committed: true } : { ...phase, ...finished };
   });
 }
+
+/** The work is kept; a finished phase goes to repair, a handover goes on without a commit. */
+function commitRefused(state: Folding, { phase: id, kind, why, output }: FactOf<"commit-refused">): void {
+  const before = stateOfPhase(state, id);
+  if (before.step !== "committing" || before.accepted) return committed(state, id, kind, undefined);
+  const refused = { gate: COMMIT_GATE, name: "the commit", passed: false, why, output };
+  const { committed: _, ...phase } = before;
+  const results = [...phase.results, refused];
+  state.phases.set(id, { ...phase, step: "verifying", results, commitsFinished: phase.commitsFinished + 1 });
+}
+
+const COMMIT_GATE = "commit";
 
 const failingOf = (phase: Extract<PhaseState, Attempt>) =>
   phase.step === "working" || phase.step === "remediating" ? phase.failing : [];

@@ -5,7 +5,7 @@ export interface Choice {
   meaning: string;
 }
 
-export type QuestionKind = "context" | "before-phase" | "gate" | "verify" | "failure" | "checkpoint";
+export type QuestionKind = "context" | "before-phase" | "gate" | "verify" | "failure" | "checkpoint" | "head";
 
 export interface Question {
   id: string;

@@ -172,6 +172,9 @@ export interface RunState {
   /** What the user said when the context policy asked: from then on it does not ask again. */
   /** A usage limit that holds the whole run: one account. `times`: how often in a row without a known end. */
   limit: { until: string; message: string; times: number } | undefined;
+  /** Where the run left HEAD, and where it was found instead, until somebody says whether to go on from there. */
+  head: string;
+  headMoved: string | undefined;
   /** A failure after which nothing else is begun. */
   halted: boolean;
   attended: boolean;

@@ -100,6 +100,8 @@ export function lineOf(event: RunEvent): Line | undefined {
           : `gates that fail before the first phase: ${red.join(", ")}`,
       );
     }
+    case "head-moved":
+      return line("!", `HEAD was moved from ${event.from.slice(0, 9)} to ${event.to.slice(0, 9)}`);
     case "limit-reached":
       return line("‖", `${event.message}: waiting until ${event.until.slice(0, 19).replace("T", " ")} UTC`);
     case "limit-lifted":
@@ -138,6 +140,8 @@ export function lineOf(event: RunEvent): Line | undefined {
         "⎇",
         `commit ${event.sha.slice(0, 9)} (${event.kind === "phase" ? "phase" : "partial, before a handover"}, ${event.files} files)`,
       );
+    case "commit-refused":
+      return line("✗", `the commit was refused: ${event.why}`);
     case "commit-failed":
       return line("✗", event.why);
     case "plan-edited-by-agent":

@@ -8,6 +8,8 @@ import { PLANS } from "../support/plan-texts.js";
 import { planFiles } from "../support/plans.js";
 
 const RUNS = Number(process.env.MUTATIONS ?? 600);
+// The same documents each time, unless more are asked for: what is found then is worth a test of its own.
+const SEED = process.env.MUTATIONS === undefined ? { seed: 20_261_116 } : {};
 const MASTER = planFiles([
   { id: "1", tasks: 2 },
   { id: "2", dependsOn: ["1"] },
@@ -81,7 +83,7 @@ describe("any document", () => {
           expect(fix).not.toBe("");
         }
       }),
-      { numRuns: RUNS },
+      { numRuns: RUNS, ...SEED },
     );
   });
 
@@ -124,7 +126,7 @@ describe("any document", () => {
           plan.phases.map(() => true),
         );
       }),
-      { numRuns: RUNS },
+      { numRuns: RUNS, ...SEED },
     );
   });
 });

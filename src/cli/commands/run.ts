@@ -35,7 +35,8 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
   if (plan === undefined) return resumeNewest(settings.value, json);
   const format = readFormat(flags.format);
   if (!format.ok) return fail(format.failure);
-  const prepared = await preparePlan(process.cwd(), plan, planOptions(settings.value.config, format.value));
+  const { branch } = settings.value.config;
+  const prepared = await preparePlan(process.cwd(), plan, planOptions(settings.value.config, format.value), branch);
   if (!prepared.ok) return fail(prepared.failure);
   const { plan: parsed } = prepared.value.parsed;
   const selected = selectPhases(parsed, flags);

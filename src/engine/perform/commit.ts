@@ -18,6 +18,7 @@ function asFailure(error: unknown): Extract<CommitOutcome, { type: "failed" }> {
   throw error;
 }
 
+const MB = 1024 * 1024;
 const MARKS: Record<"phase" | "failed", PlanMark> = { phase: "done", failed: "failed" };
 
 /** Commits what the phase changed; with the last commit of a phase go the marks in the plan. */
@@ -50,6 +51,8 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
     head: state.head,
     staged: state.staged,
     usersPaths: run.state.usersPaths,
+    branch: run.state.branch,
+    limits: { maxFileBytes: config.max_file_mb * MB, maxBinaryBytes: config.max_binary_mb * MB },
     plan: { files: plan.files, marked },
   };
   const kept = config.auto_commit ? undefined : await keepSnapshot(git, request).catch(asFailure);
@@ -72,6 +75,12 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
     case "nothing":
       run.append({ type: "commit-skipped", command: id, phase, attempt, kind, why: "nothing changed" });
       return;
+    case "refused": {
+      const { why } = outcome;
+      const output = run.putBlob(outcome.output);
+      run.append({ type: "commit-refused", command: id, phase, attempt, kind, why, output });
+      return;
+    }
     case "failed":
       run.append({
         type: "commit-failed",

@@ -1,0 +1,177 @@
+/** `diff`, `undo`, `snapshots`, `clean`: what a run did to the repository, and how to take it back. */
+import { rmSync } from "node:fs";
+import { readRun } from "../../engine/resume.js";
+import { listRuns, runFolder } from "../../engine/runs.js";
+import { Git } from "../../git/git.js";
+import { canMoveBack, type UndoProblem, undoCommits } from "../../git/undo.js";
+import type { RunEvent } from "../../run/event.js";
+import { askChoice, isTerminal } from "../ask.js";
+import { EXIT } from "../exit.js";
+import { printFailure } from "../print.js";
+import { repositoryTop } from "../top.js";
+
+interface Made {
+  phase: string;
+  sha: string;
+  ref: string | undefined;
+}
+
+interface Found {
+  top: string;
+  git: Git;
+  run: string;
+  events: RunEvent[];
+  base: string;
+  made: Made[];
+}
+
+async function find(run: string | undefined, phase: string | undefined, json: boolean): Promise<Found | number> {
+  const top = await repositoryTop();
+  if (!top.ok) return printFailure(top.failure, json);
+  const runs = listRuns(top.value);
+  const id = run ?? runs[0];
+  if (id === undefined || !runs.includes(id)) return printFailure({ type: "no-run", run }, json);
+  const read = readRun(top.value, id);
+  if (!read.ok) return printFailure(read.failure, json);
+  const { events, state } = read.value;
+  if (phase !== undefined && !state.phases.has(phase)) {
+    const fix = `Its phases: ${[...state.phases.keys()].join(", ")}.`;
+    return printFailure({ type: "usage", what: `There is no phase ${phase} in run ${id}.`, fix }, json);
+  }
+  const [first] = events;
+  const made = events.flatMap((event): Made[] =>
+    event.type === "commit-made" && (phase === undefined || event.phase === phase)
+      ? [{ phase: event.phase, sha: event.sha, ref: event.ref }]
+      : [],
+  );
+  const base = first?.type === "run-started" ? first.head : "";
+  return { top: top.value, git: new Git(top.value), run: id, events, base, made };
+}
+
+export async function diffCommand(run: string | undefined, flags: { phase?: string; json?: boolean }): Promise<number> {
+  const found = await find(run, flags.phase, flags.json === true);
+  if (typeof found === "number") return found;
+  const { git, made } = found;
+  if (flags.json === true) {
+    console.log(JSON.stringify({ run: found.run, base: found.base, commits: made }));
+    return EXIT.done;
+  }
+  for (const { sha, phase } of made)
+    process.stdout.write(
+      await git.raw(["show", "--format=commit %h  phase ".concat(phase, "%n%n    %s%n"), "--stat", "--patch", sha]),
+    );
+  if (made.length === 0) console.log("Nothing was committed.");
+  return EXIT.done;
+}
+
+export interface UndoFlags {
+  phase?: string;
+  move?: boolean;
+  json?: boolean;
+}
+
+export async function undoCommand(run: string | undefined, flags: UndoFlags): Promise<number> {
+  const json = flags.json === true;
+  const found = await find(run, flags.phase, json);
+  if (typeof found === "number") return found;
+  const { git, base } = found;
+  const shas = found.made.filter(({ ref }) => ref === undefined).map(({ sha }) => sha);
+  const movable = shas.length > 0 && (await canMoveBack(git, base, shas));
+  const move = movable && (flags.move === true || (await agrees(shas.length, json)));
+  const undone = await undoCommits(git, base, shas, move);
+  if (!undone.ok) return printFailure({ type: "usage", ...undoWords(undone.problem, found.run) }, json);
+  const { how, commits, head } = undone.undone;
+  if (json) console.log(JSON.stringify({ run: found.run, ...undone.undone }));
+  else
+    console.log(
+      how === "moved"
+        ? `The branch was moved back over ${commits} commits, to ${head.slice(0, 9)}. They are still there: git reflog shows them.`
+        : `${commits} commits were reverted by new ones; HEAD is ${head.slice(0, 9)}.`,
+    );
+  return EXIT.done;
+}
+
+async function agrees(commits: number, json: boolean): Promise<boolean> {
+  if (!isTerminal(json)) return false;
+  const choice = await askChoice(`Nothing came after the ${commits} commits of this run.`, [
+    { name: "move", meaning: "move the branch back to before them" },
+    { name: "revert", meaning: "add commits that undo them" },
+  ]);
+  return choice === "move";
+}
+
+function undoWords(problem: UndoProblem, run: string): { what: string; fix: string } {
+  switch (problem.type) {
+    case "nothing":
+      return {
+        what: `Run ${run} committed nothing that could be undone.`,
+        fix: "segno snapshots lists what was kept beside the branch.",
+      };
+    case "dirty":
+      return {
+        what: `The working tree has changes: ${problem.files.slice(0, 5).join(", ")}`,
+        fix: "Commit them first, so that nothing of yours can get lost.",
+      };
+    case "missing":
+      return {
+        what: `Commit ${problem.sha.slice(0, 9)} is not on this branch.`,
+        fix: "Switch to the branch of the run.",
+      };
+    case "conflict":
+      return {
+        what: `Commit ${problem.sha.slice(0, 9)} cannot be reverted by itself: later changes touch the same lines (${problem.detail}). Nothing was changed.`,
+        fix: "Undo the later phases first, or revert it by hand.",
+      };
+    default:
+      return problem satisfies never;
+  }
+}
+
+export async function snapshotsCommand(run: string | undefined, flags: { json?: boolean }): Promise<number> {
+  const found = await find(run, undefined, flags.json === true);
+  if (typeof found === "number") return found;
+  const kept = found.made.filter(({ ref }) => ref !== undefined);
+  if (flags.json === true) console.log(JSON.stringify({ run: found.run, snapshots: kept }));
+  else if (kept.length === 0) console.log(`Run ${found.run} kept no snapshots.`);
+  else
+    for (const { phase, sha, ref } of kept)
+      console.log(
+        `phase ${phase}  ${sha.slice(0, 9)}  look: git diff HEAD ${ref}   restore: git restore --source=${ref} -- .`,
+      );
+  return EXIT.done;
+}
+
+export async function cleanCommand(flags: { json?: boolean; dryRun?: boolean; snapshots?: boolean }): Promise<number> {
+  const json = flags.json === true;
+  const top = await repositoryTop();
+  if (!top.ok) return printFailure(top.failure, json);
+  const git = new Git(top.value);
+  const removed: string[] = [];
+  const kept: { run: string; why: string }[] = [];
+  for (const run of listRuns(top.value)) {
+    const read = readRun(top.value, run);
+    const why = !read.ok
+      ? "its journal cannot be read"
+      : read.value.state.status !== "completed"
+        ? `it is ${read.value.state.status}`
+        : flags.snapshots !== true &&
+            read.value.events.some((event) => event.type === "commit-made" && event.ref !== undefined)
+          ? "it has snapshots that are on no branch (--snapshots removes them)"
+          : undefined;
+    if (why !== undefined) {
+      kept.push({ run, why });
+      continue;
+    }
+    removed.push(run);
+    if (flags.dryRun === true) continue;
+    for (const ref of (await git.line(["for-each-ref", "--format=%(refname)", `refs/segno/${run}/`])).split("\n"))
+      if (ref !== "") await git.raw(["update-ref", "-d", ref]);
+    rmSync(runFolder(top.value, run), { recursive: true, force: true });
+  }
+  if (json) console.log(JSON.stringify({ removed, kept }));
+  else {
+    console.log(`${flags.dryRun === true ? "Would remove" : "Removed"} ${removed.length} finished runs.`);
+    for (const { run, why } of kept) console.log(`Kept ${run}: ${why}.`);
+  }
+  return EXIT.done;
+}
