@@ -1,6 +1,4 @@
 /** What must never be committed: secrets, key files, and files far too large. Found before a commit is made. */
-import { lintSource } from "@secretlint/core";
-import { creator } from "@secretlint/secretlint-rule-preset-recommend";
 
 export interface Finding {
   path: string;
@@ -37,9 +35,23 @@ const MORE: [RegExp, string][] = [
   ],
 ];
 
-const CONFIG = {
-  rules: [{ id: "@secretlint/secretlint-rule-preset-recommend", rule: creator, options: {} }],
-};
+/** Loaded with the first commit, not with every command. */
+let library:
+  | Promise<(path: string, content: string) => Promise<{ line: number; id: string; rule: string }[]>>
+  | undefined;
+
+async function loadLibrary() {
+  const [{ lintSource }, { creator }] = await Promise.all([
+    import("@secretlint/core"),
+    import("@secretlint/secretlint-rule-preset-recommend"),
+  ]);
+  const config = { rules: [{ id: "@secretlint/secretlint-rule-preset-recommend", rule: creator, options: {} }] };
+  return async (filePath: string, content: string) => {
+    const source = { filePath, content, ext: filePath.slice(filePath.lastIndexOf(".")), contentType: "text" as const };
+    const { messages } = await lintSource({ source, options: { config, maskSecrets: true, locale: "en" } });
+    return messages.map(({ loc, messageId, ruleId }) => ({ line: loc.start.line, id: messageId, rule: ruleId }));
+  };
+}
 
 export async function findSecrets(path: string, content: string): Promise<Finding[]> {
   const found = new Map<number, Finding>();
@@ -47,15 +59,10 @@ export async function findSecrets(path: string, content: string): Promise<Findin
     const kind = line.length > 20_000 ? undefined : MORE.find(([form]) => form.test(line))?.[1];
     if (kind !== undefined) found.set(index + 1, { path, line: index + 1, what: kind });
   }
-  const { messages } = await lintSource({
-    source: { filePath: path, content, ext: path.slice(path.lastIndexOf(".")), contentType: "text" },
-    options: { config: CONFIG, maskSecrets: true, locale: "en" },
-  });
-  for (const { loc, messageId, ruleId } of messages) {
+  library ??= loadLibrary();
+  for (const { line, id, rule } of await (await library)(path, content)) {
     // Addresses with a password are looked for above, where examples are told from real ones.
-    if (ruleId.endsWith("basicauth")) continue;
-    const { line } = loc.start;
-    if (!found.has(line)) found.set(line, { path, line, what: words(messageId) });
+    if (!rule.endsWith("basicauth") && !found.has(line)) found.set(line, { path, line, what: words(id) });
   }
   return [...found.values()];
 }

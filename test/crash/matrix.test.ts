@@ -24,7 +24,7 @@ describe("a run that is ended after event k and resumed ends like an undisturbed
       async () => {
         const ks = complete
           ? Array.from({ length: truth.events }, (_, index) => index + 1)
-          : sampled(truth.events, signal === "SIGKILL" ? 9 : 4);
+          : sampled(truth.events, signal === "SIGKILL" ? 6 : 3);
         const waiting = [...ks];
         const failures: string[] = [];
         const take = async () => {
@@ -46,7 +46,7 @@ describe("a run that is ended after event k and resumed ends like an undisturbed
           );
         expect(failures).toEqual([]);
       },
-      complete ? 3_600_000 : 180_000,
+      complete ? 3_600_000 : 420_000,
     );
   }
 });

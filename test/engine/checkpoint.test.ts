@@ -199,11 +199,11 @@ describe.concurrent("the checkpoint turn", () => {
 
 describe.concurrent("many handovers", () => {
   test("ten in one phase: the checkpoint part stays within its bound and names every remaining task; nothing is redone", async () => {
-    const tasks = 24;
+    const tasks = 12;
     const run = await rehearse({
       repo: scratchRepo(planFiles([{ id: "1", tasks }])),
       charsPerTask: 14_000,
-      config: { context_limit: 34_000, context_soft: 100 },
+      config: { context_limit: 30_000, context_soft: 100 },
     });
     expect(run.status).toBe("completed");
     const started = run.of("session-started");
