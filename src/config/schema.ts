@@ -185,6 +185,12 @@ export const configSchema = z.strictObject({
     .describe(
       "The branch to work on: `current`, `auto` (a new one named after the plan), or a name (made if it is not there).",
     ),
+  workspace: z
+    .enum(["checkout", "worktree"])
+    .default("checkout")
+    .describe(
+      "Where agents work: in your checkout, or in a worktree of its own outside the repository, on a branch of its own, so that you can go on working in yours.",
+    ),
   max_file_mb: z
     .number()
     .min(0.01)

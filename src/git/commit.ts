@@ -17,7 +17,7 @@ import { TRAILERS, trailerFormat } from "./history.js";
 import { describeFinding, inspectChanges, type SizeLimits } from "./inspect.js";
 import { isKeyFile } from "./secrets.js";
 import { unfinishedOperation } from "./start.js";
-import { snapshotTree, type TreeChange, treeChanges, withPrivateIndex } from "./trees.js";
+import { isSegnoPath, snapshotTree, type TreeChange, treeChanges, withPrivateIndex } from "./trees.js";
 
 export interface CommitRequest {
   message: string;
@@ -67,7 +67,7 @@ export async function commitChanges(git: Git, request: CommitRequest): Promise<C
   const made = await findCommit(git, request);
   if (made !== undefined) {
     const paths = await changedPaths(git, made);
-    await repairIndex(git, paths, request.staged);
+    await repairIndex(git, made, request.staged);
     return { type: "made", sha: made, files: paths.length, leftOut: [] };
   }
   const head = await git.line(["rev-parse", "HEAD"]);
@@ -112,7 +112,7 @@ export async function commitChanges(git: Git, request: CommitRequest): Promise<C
     };
   }
   return withPrivateIndex(git, async (index) => {
-    await git.raw(["read-tree", head], { index });
+    await startAt(git, head, index);
     const entries = taken.map((change) => entryLine(change));
     for (const [path, content] of request.plan.marked) {
       const blob = await git.line(["hash-object", "-w", "--stdin", "--path", path], { input: content });
@@ -132,9 +132,16 @@ export async function commitChanges(git: Git, request: CommitRequest): Promise<C
     const sha = await git.line(["rev-parse", "HEAD"]);
     // What a hook added is in the commit too.
     const committed = await changedPaths(git, sha);
-    await repairIndex(git, committed, request.staged);
+    await repairIndex(git, sha, request.staged);
     return { type: "made", sha, files: committed.length, leftOut };
   });
+}
+
+/** The private index as HEAD is. What the user's index knows of unchanged files is kept: else every file would be read again. */
+async function startAt(git: Git, head: string, index: string): Promise<void> {
+  if ((await git.attempt(["diff-index", "--cached", "--quiet", head], { index })).ok) return;
+  if ((await git.attempt(["read-tree", "-m", head], { index })).ok) return;
+  await git.raw(["read-tree", head], { index });
 }
 
 const COMMIT_MS = 15 * 60_000;
@@ -162,7 +169,7 @@ async function inspectForeign(git: Git, request: CommitRequest, head: string): P
     const changes = await treeChanges(git, `${sha}^`, sha);
     const findings = await inspectChanges(
       git,
-      changes.filter(({ path }) => !path.startsWith(".segno/")),
+      changes.filter(({ path }) => !isSegnoPath(path)),
       request.limits,
     );
     const keys = changes
@@ -187,7 +194,7 @@ async function selectChanges(git: Git, request: CommitRequest): Promise<{ taken:
   const taken: TreeChange[] = [];
   const leftOut: string[] = [];
   for (const change of changes) {
-    if (change.path.startsWith(".segno/") || plan.has(change.path)) continue;
+    if (isSegnoPath(change.path) || plan.has(change.path)) continue;
     const noted = request.usersPaths.get(change.path);
     if (dirtyBefore.has(change.path) || (change.kind !== "D" && isKeyFile(change.path))) leftOut.push(change.path);
     else if (noted === undefined) taken.push(change);
@@ -226,15 +233,15 @@ const messageText = ({ message, run, command, trailers }: CommitRequest): string
 };
 
 /** Without this the user's index still holds the old versions, and their next commit would revert ours. */
-async function repairIndex(git: Git, committed: readonly string[], staged: readonly string[]): Promise<void> {
+async function repairIndex(git: Git, sha: string, staged: readonly string[]): Promise<void> {
   const theirs = new Set(staged);
-  const paths = committed.filter((path) => !theirs.has(path));
-  if (paths.length === 0) return;
-  const input = paths.map((path) => `${path}\0`).join("");
+  const changes = (await treeChanges(git, `${sha}^`, sha)).filter(({ path }) => !theirs.has(path));
+  if (changes.length === 0) return;
+  const input = changes.map(entryLine).join("");
   // An editor may hold the index for a moment; the commit itself is made.
   for (let tries = 1; ; tries++) {
-    const reset = await git.attempt(["reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"], { input });
-    if (reset.ok || tries >= INDEX_TRIES) return;
+    const moved = await git.attempt(["update-index", "-z", "--index-info"], { input });
+    if (moved.ok || tries >= INDEX_TRIES) break;
     await sleep(100);
   }
 }

@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { Git } from "./git.js";
-import { snapshotTree } from "./trees.js";
+import { isSegnoPath, snapshotTree } from "./trees.js";
 
 export type RepositoryProblem =
   | "not-a-repository"
@@ -45,7 +45,10 @@ export async function openRepository(folder: string, { detached } = { detached: 
   const branch = await git.attempt(["symbolic-ref", "--short", "--quiet", "HEAD"]);
   if (!branch.ok && !detached) return { ok: false, problem: "detached", detail: head.stdout.trim() };
   const status = await git.nulSeparated(["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal"]);
-  const untracked = status.filter((line) => line.startsWith("??")).map((line) => line.slice(3));
+  const untracked = status
+    .filter((line) => line.startsWith("??"))
+    .map((line) => line.slice(3))
+    .filter((path) => !isSegnoPath(path.replace(/\/$/, "")));
   const changed = status.filter((line) => !line.startsWith("??")).map((line) => line.slice(3));
   return { ok: true, git, branch: branch.stdout.trim(), head: head.stdout.trim(), untracked, changed };
 }
@@ -113,5 +116,5 @@ export async function changedSince(git: Git, baseline: string): Promise<ChangedF
       change.removed = Number(removed);
     }
   }
-  return [...changes.values()].filter((change) => !change.path.startsWith(".segno/"));
+  return [...changes.values()].filter((change) => !isSegnoPath(change.path));
 }

@@ -28,6 +28,9 @@ export function snapshotTree(git: Git): Promise<string> {
   });
 }
 
+/** Segno's own folder, or the way to it in a worktree. */
+export const isSegnoPath = (path: string): boolean => path === ".segno" || path.startsWith(".segno/");
+
 export interface TreeChange {
   path: string;
   /** Added, modified, deleted or its type changed. */

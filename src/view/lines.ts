@@ -138,7 +138,7 @@ export function lineOf(event: RunEvent): Line | undefined {
     case "commit-made":
       return line(
         "⎇",
-        `commit ${event.sha.slice(0, 9)} (${event.kind === "phase" ? "phase" : "partial, before a handover"}, ${event.files} files)`,
+        `commit ${event.sha.slice(0, 9)} (${event.kind === "phase" ? "phase" : "partial, before a handover"}, ${event.files} files)${event.leftOut.length > 0 ? `; left out: ${event.leftOut.slice(0, 5).join(", ")}${event.leftOut.length > 5 ? ", …" : ""}` : ""}`,
       );
     case "commit-refused":
       return line("✗", `the commit was refused: ${event.why}`);

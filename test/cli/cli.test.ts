@@ -192,7 +192,12 @@ describe.concurrent("bad input: exit 2, what happened, why it matters, what to d
       expect.stringMatching(/The agent cannot be started[\s\S]*Install it/),
     ]);
     const login = await segnoWith(
-      { HOME: scratchFolder(), DISABLE_AUTOUPDATER: "1", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1" },
+      {
+        HOME: scratchFolder(),
+        GIT_CONFIG_GLOBAL: `${process.env.HOME}/.gitconfig`,
+        DISABLE_AUTOUPDATER: "1",
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      },
       [],
       repo,
       ...flags,

@@ -130,6 +130,19 @@ describe.concurrent("who did what", () => {
     expect(existsSync(join(repo, "out/1-1.txt"))).toBe(true);
   });
 
+  test("a stash that an agent makes is left alone and reported", async () => {
+    const repo = scratchRepo({ ...planFiles([{ id: "1" }]), "a.txt": "a\n" });
+    const run = await rehearse({
+      repo,
+      behave: firstly(shell("echo changed > a.txt && git -c user.name=a -c user.email=a@b.c stash -q")),
+    });
+    expect(run.status).toBe("completed");
+    expect(run.of("warned").some((event) => event.message.includes("A stash was made while phase 1 worked"))).toBe(
+      true,
+    );
+    expect(git(repo, "stash", "list").split("\n")).toHaveLength(1);
+  });
+
   test("HEAD moved away between phases is a question; one with more commits on top is not", async () => {
     const repo = scratchRepo(planFiles([{ id: "1" }, { id: "2" }, { id: "3" }]));
     const start = git(repo, "rev-parse", "HEAD");
@@ -215,5 +228,57 @@ describe.concurrent("branches and the way back", () => {
     expect(refused.stderr).toContain(words);
     if (name === "a detached HEAD")
       expect((await place.segno(["run", "PLAN.md", "--branch", "auto"]).ended).code).toBe(0);
+  });
+});
+
+describe.concurrent("workspace: worktree", () => {
+  test("the user goes on working in their checkout: nothing there is touched, all of the run is on its own branch", async () => {
+    const repo = scratchRepo({
+      ...planFiles([
+        { id: "1", tasks: 2, gates: ["test -f prepared"] },
+        { id: "2", dependsOn: ["1"], gates: ["true"] },
+      ]),
+      ".gitignore": "prepared\n",
+    });
+    writeFileSync(join(repo, "README.md"), "unsaved work\n");
+    const place = await site({
+      repo,
+      behave: (request, worker) => {
+        // The user types, adds and stages while the phase works.
+        writeFileSync(join(repo, "notes.txt"), `${Math.random()}\n`);
+        git(repo, "add", "notes.txt");
+        return worker(request);
+      },
+    });
+    const before = git(repo, "rev-parse", "HEAD");
+    const env = { SEGNO_WORKSPACE: "worktree", SEGNO_WORKTREE_SETUP: "touch prepared" };
+    const ran = await place.segno(["run", "PLAN.md"], { env }).ended;
+    expect(ran.code).toBe(0);
+    const branch = /git merge (segno\/\d+)/.exec(ran.stdout)?.[1] ?? "";
+    expect(git(repo, "rev-parse", "HEAD")).toBe(before);
+    expect(readFileSync(join(repo, "README.md"), "utf8")).toBe("unsaved work\n");
+    expect(git(repo, "diff", "--cached", "--name-only")).toBe("notes.txt");
+    expect(existsSync(join(repo, "out"))).toBe(false);
+    const tree = git(repo, "ls-tree", "-r", "--name-only", branch).split("\n");
+    expect(tree).toEqual(expect.arrayContaining(["out/1-1.txt", "out/1-2.txt", "out/2-1.txt"]));
+    expect(tree.filter((path) => path.startsWith(".segno") || path === "notes.txt")).toEqual([]);
+    expect(git(repo, "show", `${branch}:PLAN.md`)).toContain("| Completed |");
+    expect(git(repo, "worktree", "list").split("\n")).toHaveLength(1);
+    expect(JSON.parse((await place.segno(["status", "--json"]).ended).stdout).status).toBe("completed");
+  });
+
+  test("a run that was killed in its worktree is resumed there", async () => {
+    const repo = scratchRepo(planFiles([{ id: "1", tasks: 3 }]));
+    const place = await site({ repo });
+    const env = { SEGNO_WORKSPACE: "worktree" };
+    const running = place.segno(["run", "PLAN.md", "--json"], { env });
+    await running.event((event) => event.type === "progress-reported");
+    running.kill("SIGKILL");
+    await running.ended;
+    const resumed = await place.segno(["resume", "--json"], { env }).ended;
+    expect(resumed.code).toBe(0);
+    const branch = git(repo, "for-each-ref", "--format=%(refname:short)", "refs/heads/segno/");
+    expect(git(repo, "ls-tree", "-r", "--name-only", branch)).toContain("out/1-3.txt");
+    expect(git(repo, "status", "--porcelain")).toBe("");
   });
 });

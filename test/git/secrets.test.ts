@@ -18,7 +18,7 @@ const LOWER = UPPER.toLowerCase();
 const ALL = UPPER + LOWER + DIGITS;
 
 const KINDS: Record<string, () => string> = {
-  "AWS access key": () => `AKIA${of(UPPER + "234567", 16)}`,
+  "AWS access key": () => `AKIA${of(`${UPPER}234567`, 16)}`,
   "GitHub token": () => `ghp_${of(ALL, 36)}`,
   "Slack token": () => `xoxb-${of(DIGITS, 12)}-${of(DIGITS, 13)}-${of(ALL, 24)}`,
   "Anthropic key": () => `sk-ant-api03-${of(ALL, 93)}AA`,

@@ -13,6 +13,7 @@ import { printFailure } from "../print.js";
 import { type ConfigFlags, readSettings, type Settings } from "../settings.js";
 import { listenToSignals } from "../signals.js";
 import { repositoryTop } from "../top.js";
+import { openWorkplace } from "../workplace.js";
 import { goOn } from "./resume.js";
 
 export interface RunFlags extends ConfigFlags {
@@ -36,7 +37,8 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
   const format = readFormat(flags.format);
   if (!format.ok) return fail(format.failure);
   const { branch } = settings.value.config;
-  const prepared = await preparePlan(process.cwd(), plan, planOptions(settings.value.config, format.value), branch);
+  const reading = planOptions(settings.value.config, format.value);
+  const prepared = await preparePlan(process.cwd(), plan, reading, branch);
   if (!prepared.ok) return fail(prepared.failure);
   const { plan: parsed } = prepared.value.parsed;
   const selected = selectPhases(parsed, flags);
@@ -52,28 +54,38 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
   const interrupted = await runToGoOnWith(prepared.value, settings.value, flags);
   if (!interrupted.ok) return fail(interrupted.failure);
   if (interrupted.value !== undefined) return goOn(interrupted.value, settings.value, json);
-  const dirty = flags.allowDirty === true ? undefined : await dirtyTree(prepared.value);
+  const apart = settings.value.config.workspace === "worktree";
+  const dirty = apart || flags.allowDirty === true ? undefined : await dirtyTree(prepared.value);
   if (dirty !== undefined) return fail(dirty);
   const mode = await permissionMode(settings.value.config, settings.value.file, json);
   if (!mode.ok) return fail(mode.failure);
   const { hands, report } = realHands(mode.value, settings.value.config, json);
   const config = { ...settings.value.config, permission_mode: mode.value };
-  const options = {
-    cwd: process.cwd(),
-    config,
-    mode: "run",
-    gates: "block",
-    allowDirty: flags.allowDirty === true,
-    only: selected.ids,
-    force: flags.force,
-    attended: isTerminal(json),
-    format: format.value,
-  } as const;
   const unusable = await agentProblem(hands, process.cwd());
   if (unusable !== undefined) return fail(unusable);
+  const workplace = apart ? await openWorkplace(prepared.value, plan, reading, config) : undefined;
+  if (workplace?.ok === false) return fail(workplace.failure);
+  const place = workplace?.value ?? { prepared: prepared.value, cwd: process.cwd(), close: undefined };
   const signals = listenToSignals();
-  const started = await startRun(prepared.value, options, hands);
-  return started.ok ? conduct(started.value, report, signals, json) : fail(started.failure);
+  const started = await startRun(
+    place.prepared,
+    {
+      cwd: place.cwd,
+      config: apart ? { ...config, branch: "current" } : config,
+      mode: "run",
+      gates: "block",
+      allowDirty: apart || flags.allowDirty === true,
+      only: selected.ids,
+      force: flags.force,
+      attended: isTerminal(json),
+      format: format.value,
+    },
+    hands,
+  );
+  if (!started.ok) return fail(started.failure);
+  const code = await conduct(started.value, report, signals, json);
+  if (place.close !== undefined) await place.close(started.value.run.state.status === "completed", json);
+  return code;
 }
 
 async function resumeNewest(settings: Settings, json: boolean): Promise<number> {

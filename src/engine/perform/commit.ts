@@ -28,6 +28,7 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
   const state = attemptOf(run.state, phase);
   if (kind !== "handover") await coolDown(world, phase);
   await reportPlanEdits(world, phase, state);
+  await reportStashes(world, phase, state);
   const marked = kind === "handover" ? new Map<string, string>() : await markPlan(world, phase, state, MARKS[kind]);
   if (kind === "failed") await writeHandoff(world, phase);
   if (kind === "phase") removeHandoff(world, phase);
@@ -96,6 +97,16 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
       outcome satisfies never;
   }
 };
+
+/** What was stashed while the phase worked is in no commit: somebody should know. Segno never touches a stash. */
+async function reportStashes({ run, git }: World, phase: string, { startedAt }: Attempt): Promise<void> {
+  const log = await git.attempt(["log", "-g", "--format=%ct", "refs/stash"]);
+  if (!log.ok) return;
+  const made = log.stdout.split("\n").filter((line) => line !== "" && Number(line) * 1_000 >= Date.parse(startedAt));
+  if (made.length === 0) return;
+  const message = `${made.length === 1 ? "A stash was" : `${made.length} stashes were`} made while phase ${phase} worked: what is in it is in no commit. Look at it with git stash list.`;
+  if (!run.warnings.has(message)) run.append({ type: "warned", phase, message });
+}
 
 /** A failed phase's last attempt is what it left. */
 function attemptOf(run: RunState, phase: string): Attempt {

@@ -1,0 +1,33 @@
+/** A checkout of its own outside the repository, on a branch of its own: whatever happens there, the user's is not touched. */
+import { existsSync, mkdirSync, symlinkSync } from "node:fs";
+import { homedir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import type { Git } from "./git.js";
+import { isSegnoPath } from "./trees.js";
+
+export const worktreesFolder = (env: NodeJS.ProcessEnv): string =>
+  join(env.XDG_STATE_HOME ?? join(env.HOME ?? homedir(), ".local", "state"), "segno", "worktrees");
+
+/** Makes the checkout; `.segno` in it leads to the repository's own, so that there is one journal. */
+export async function addWorktree(git: Git, folder: string, branch: string): Promise<string> {
+  const place = join(folder, `${basename(git.top)}-${branch.replaceAll(/[^\w.-]/g, "-")}`);
+  mkdirSync(dirname(place), { recursive: true });
+  await git.raw(["worktree", "add", "--quiet", "-b", branch, place, "HEAD"]);
+  const own = join(git.top, ".segno");
+  mkdirSync(join(own, "runs"), { recursive: true });
+  // Where the configuration is committed, the folder is there already.
+  if (!existsSync(join(place, ".segno"))) symlinkSync(own, join(place, ".segno"));
+  else symlinkSync(join(own, "runs"), join(place, ".segno", "runs"));
+  return place;
+}
+
+/** Takes a clean checkout away; its branch keeps the commits. One with anything uncommitted stays. */
+export async function removeWorktree(git: Git, place: string): Promise<boolean> {
+  const status = await git.attempt(["-C", place, "status", "--porcelain", "-z"]);
+  // The way to .segno is ours, and the only thing git does not know.
+  const left = status.stdout
+    .split("\0")
+    .filter((line) => line !== "" && !isSegnoPath(line.slice(3).replace(/\/$/, "")));
+  if (!status.ok || left.length > 0) return false;
+  return (await git.attempt(["worktree", "remove", "--force", place])).ok;
+}
