@@ -410,6 +410,7 @@ export class LiveSession implements WarmSession {
         return "Saved. Stop now: a fresh session goes on from here.";
       },
       phase_result: (result) => {
+        if (this.#place.purpose === "verify") return "Nothing was recorded: this session only judges. Call verdict.";
         run.append({ type: "result-reported", ...this.#at, result });
         return "Recorded. Stop now: Segno runs the gates.";
       },

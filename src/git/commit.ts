@@ -95,7 +95,10 @@ export async function commitChanges(git: Git, request: CommitRequest): Promise<C
     };
   }
   const { taken, leftOut } = await selectChanges(git, request);
-  const nested = taken.filter((change) => change.mode === "160000" && change.kind !== "D").map((change) => change.path);
+  const submodules = await registeredSubmodules(git);
+  const nested = taken
+    .filter((change) => change.mode === "160000" && change.kind !== "D" && !submodules.has(change.path))
+    .map((change) => change.path);
   if (nested.length > 0) {
     return {
       type: "failed",
@@ -135,6 +138,12 @@ export async function commitChanges(git: Git, request: CommitRequest): Promise<C
     await repairIndex(git, sha, request.staged);
     return { type: "made", sha, files: committed.length, leftOut };
   });
+}
+
+/** Paths that `.gitmodules` names: their commits are content like any other. */
+async function registeredSubmodules(git: Git): Promise<Set<string>> {
+  const listed = await git.attempt(["config", "--file", ".gitmodules", "--get-regexp", "^submodule\\..*\\.path$"]);
+  return new Set(listed.stdout.split("\n").map((line) => line.slice(line.indexOf(" ") + 1)));
 }
 
 /** The private index as HEAD is. What the user's index knows of unchanged files is kept: else every file would be read again. */

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { TOOL_PREFIX } from "../tools/mcp.js";
 import { type Conversation, type GivenTask, readConversation } from "./conversation.js";
 import { call, message, type Reply, type ReplyBlock, say } from "./reply.js";
-import { lastTexts, type ModelRequest } from "./request.js";
+import { lastTexts, type ModelRequest, userTexts } from "./request.js";
 
 export interface WorkerOptions {
   /** How many characters of tool output each task brings into the context. */
@@ -21,6 +21,8 @@ export interface WorkerOptions {
 export function worker(options: WorkerOptions): (request: ModelRequest) => Reply {
   return (request) => {
     const conversation = readConversation(request);
+    const review = userTexts(request).find((text) => text.startsWith("You judge work that someone else did"));
+    if (review !== undefined && conversation.tools.has(`${TOOL_PREFIX}verdict`)) return judge(conversation, review);
     // Titles and the like: the agent's own small questions.
     if (!conversation.tools.has("Bash") || conversation.phase === "") return message(say("ok"));
     const asked = lastTexts(request).join("\n");
@@ -164,6 +166,21 @@ function checkpoint(conversation: Conversation): Reply {
       decisions: [],
     }),
   );
+}
+
+/** Judges every criterion as met, on the evidence of the first file that the change shows. */
+function judge({ turns }: Conversation, review: string): Reply {
+  if (turns.some((turn) => turn.calls.length > 0)) return message(say("Judged."));
+  const section = review.split("## Acceptance criteria")[1]?.split("## The change")[0] ?? "";
+  const criteria = [...section.matchAll(/^\d+\. (.+)$/gm)].map(([, criterion]) => criterion as string);
+  const file = /^\+\+\+ b\/(.+)$/m.exec(review)?.[1] ?? "README.md";
+  const judged = criteria.map((criterion) => ({
+    criterion,
+    verdict: "pass",
+    evidence: `${file}:1`,
+    why: "It is there.",
+  }));
+  return message(call(`${TOOL_PREFIX}verdict`, { criteria: judged }));
 }
 
 /** What is left of a conversation that the agent compacts: the prompt, with the finished tasks it remembers marked. */

@@ -206,7 +206,7 @@ function askBeforePhase(state: RunState, id: string, attempt: number): Decision 
   const window = config.context_limit ?? DEFAULT_WINDOW;
   const limit = Math.round(thresholdTokens(config, { window, compactAt: undefined, reserve: 0 }));
   if (state.toldOnContext !== undefined || expected.context < limit) return undefined;
-  const question = commandId(id, attempt, "before");
+  const question = commandId(id, attempt, "before", `e${state.epoch}`);
   const phases = phasesDone(state);
   const about = { tokens: expected.context, limit, phases, expected: true };
   return askOnContext(state, question, "before-phase", id, undefined, about);

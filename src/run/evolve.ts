@@ -248,6 +248,8 @@ function apply(state: Folding, event: RunEvent): void {
     case "run-resumed":
       state.config = event.config;
       state.noted = undefined;
+      // What nobody answered is asked again where it still matters.
+      for (const question of openQuestions(state)) state.questions.delete(question.id);
       for (const path of event.usersPaths) state.usersPaths.set(path, event.since ?? "");
       for (const [id, phase] of state.phases) {
         if (isAttempt(phase))

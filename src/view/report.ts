@@ -79,6 +79,9 @@ export class RunReport {
         this.#start(event);
         return;
       case "run-resumed":
+        this.#closeQuestions(() => true);
+        if (this.#figures !== undefined) this.#figures.status = "running";
+        return;
       case "run-released":
         if (this.#figures !== undefined) this.#figures.status = "running";
         return;

@@ -46,10 +46,26 @@ describe.concurrent("answer", () => {
     expect(JSON.parse((await place.segno(["status", "--json"]).ended).stdout).questions).toHaveLength(1);
     const wrong = await place.segno(["answer", "maybe"]).ended;
     expect(wrong.code).toBe(2);
-    expect(wrong.stderr).toContain('"maybe" is no answer to 1/a1/before. Answers: c (continue), s (stop), f (force)');
-    expect((await place.segno(["answer", "1/a1/before", "f"]).ended).code).toBe(0);
+    expect(wrong.stderr).toContain(
+      '"maybe" is no answer to 1/a1/before/e1. Answers: c (continue), s (stop), f (force)',
+    );
+    expect((await place.segno(["answer", "1/a1/before/e1", "f"]).ended).code).toBe(0);
     expect((await running.ended).code).toBe(0);
     expect(place.done).toHaveLength(6);
     expect((await place.segno(["answer", "c"]).ended).stderr).toContain("nothing is asked");
+  });
+
+  test("stopped at a question: a resume asks it again", async () => {
+    const place = await site({ repo: scratchRepo(planFiles([{ id: "1", tasks: 3 }])) });
+    const env = { SEGNO_CONTEXT_POLICY: "ask", SEGNO_CONTEXT_LIMIT: "45000" };
+    const running = place.segno(["run", "PLAN.md", "--json"], { env });
+    await running.event((event) => event.type === "question-asked");
+    await place.segno(["answer", "stop"]).ended;
+    expect((await running.ended).code).toBe(3);
+    const again = place.segno(["resume", "--json"], { env });
+    await again.event((event) => event.type === "question-asked");
+    await place.segno(["answer", "continue"]).ended;
+    expect((await again.ended).code).toBe(0);
+    expect(place.done).toHaveLength(3);
   });
 });

@@ -200,6 +200,12 @@ describe.concurrent("independent verification, with the real Claude Code", () =>
     expect(seen[0]).not.toContain("All 2 tasks are done");
   });
 
+  test("the stand-in judges too, so that a rehearsal can show it", async () => {
+    const run = await rehearse({ repo: scratchRepo(planFiles([{ id: "1" }])), config: { verify: "agent" } });
+    expect(run.status).toBe("completed");
+    expect(run.of("verdict-reported")[0]?.verdicts[0]?.passed).toBe(true);
+  });
+
   test("a pass without evidence, or with a file that is not there, counts as a fail and goes to repair", async () => {
     const evidence = ["", "nowhere.ts:3", "out/1-1.txt:1"];
     const run = await rehearse({

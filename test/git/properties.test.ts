@@ -170,6 +170,40 @@ describe("any repository, any state of the user's work", () => {
   });
 });
 
+describe("submodules", () => {
+  test("a registered one moves with the phase; a repository that just lies there is refused, and nothing is lost", async () => {
+    const inner = scratchRepo({ "inner.txt": "1\n" });
+    const repo = scratchRepo({ "a.txt": "a\n" });
+    git(repo, "-c", "protocol.file.allow=always", "submodule", "add", "-q", inner, "lib");
+    git(repo, "commit", "-qm", "a submodule");
+    const handle = new Git(repo);
+    const baseline = await takeBaseline(handle, "r1", "phase-1");
+    git(
+      join(repo, "lib"),
+      "-c",
+      "user.name=a",
+      "-c",
+      "user.email=a@b.c",
+      "commit",
+      "-q",
+      "--allow-empty",
+      "-m",
+      "moved",
+    );
+    expect(await commitChanges(handle, request(baseline))).toMatchObject({ type: "made", files: 1 });
+    expect(git(repo, "status", "--porcelain")).toBe("");
+    const again = await takeBaseline(handle, "r1", "phase-2");
+    mkdirSync(join(repo, "stray"));
+    git(join(repo, "stray"), "init", "-q");
+    git(join(repo, "stray"), "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "--allow-empty", "-m", "x");
+    const outcome = await commitChanges(handle, { ...request(again), command: "2/a1/commit/1" });
+    expect(outcome).toMatchObject({
+      type: "failed",
+      why: expect.stringContaining("stray is a git repository of its own"),
+    });
+  });
+});
+
 /** Every third of them, unless more is asked for. */
 const EVERY = process.env.MUTATIONS === undefined ? 3 : 1;
 
