@@ -57,7 +57,7 @@ function printEnd({ run }: World, report: RunReport): void {
     console.log(`Phase ${phase.id} failed (${phase.failure.category}): ${phase.failure.message}`);
     console.log(`Recommended: ${phase.failure.recommendation}\n`);
   }
-  const forecasts = forecastReport(figures);
+  const forecasts = run.state.mode === "rehearsal" ? [] : forecastReport(figures);
   if (forecasts.length > 0) console.log(`Forecast against truth:\n  ${forecasts.join("\n  ")}\n`);
   console.log(`repository  ${run.state.top}`);
   console.log(`journal     ${journalPath(run.folder)}`);

@@ -1,4 +1,5 @@
 /** What commands print, and how they end. */
+import { handoversOn } from "../context/policy.js";
 import type { Failure } from "../engine/failure.js";
 import type { RunEvent } from "../run/event.js";
 import { contextReport } from "../view/context-report.js";
@@ -18,8 +19,15 @@ export function printFailure(failure: Failure, json: boolean): number {
 /** One line a person can follow, or one JSON object a machine can. */
 export function eventPrinter(json: boolean, report: RunReport): (event: RunEvent) => void {
   if (json) return (event) => console.log(JSON.stringify(event));
-  const seen = { percent: -1 };
+  const seen = { percent: -1, rehearsal: false, handsOver: true };
   return (event) => {
+    if (event.type === "run-started") {
+      seen.rehearsal = event.mode === "rehearsal";
+      seen.handsOver = handoversOn(event.config) && event.config.context_policy === "restart";
+    }
+    // What a stand-in model needs says nothing about a real one; and a level on the way to a handover is no news.
+    if (event.type === "forecast-made" && seen.rehearsal) return;
+    if (event.type === "context-warned" && seen.handsOver) return;
     // The gauge is worth a line when it moved.
     if (event.type === "call-made") {
       if (event.subagent || Math.abs(event.reading.percent - seen.percent) < 5) return;

@@ -12,7 +12,11 @@ const gauge = (percent: number): string => {
   return `${"█".repeat(full)}${"░".repeat(20 - full)} ${percent.toFixed(0).padStart(3)} %`;
 };
 
-export const thousands = (n: number): string => (n >= 10_000 ? `${Math.round(n / 1_000)}k` : String(n));
+export function thousands(n: number): string {
+  if (n >= 100_000_000) return `${Math.round(n / 1_000_000)}M`;
+  if (n >= 1_000_000) return `${(n / 1_000_000).toFixed(1)}M`;
+  return n >= 10_000 ? `${Math.round(n / 1_000)}k` : String(n);
+}
 
 export function lineOf(event: RunEvent): Line | undefined {
   const phase = "phase" in event ? event.phase : undefined;

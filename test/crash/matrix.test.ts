@@ -24,7 +24,7 @@ describe("a run that is ended after event k and resumed ends like an undisturbed
       async () => {
         const ks = complete
           ? Array.from({ length: truth.events }, (_, index) => index + 1)
-          : sampled(truth.events, signal === "SIGKILL" ? 4 : 2);
+          : sampled(truth.events, signal === "SIGKILL" ? 3 : 1);
         const waiting = [...ks];
         const failures: string[] = [];
         const take = async () => {

@@ -91,7 +91,6 @@ describe.concurrent("the checkpoint turn", () => {
       "block",
       {},
     ],
-    ["answers in a block it never closes", () => message(say("<checkpoint>\nTHE BLOCK: files written")), "block", {}],
     [
       "answers in plain words",
       () => message(say(`THE BLOCK: ${"so far the first files were written as the plan says. ".repeat(3)}`)),

@@ -28,13 +28,6 @@ describe.concurrent("context policies, with the real Claude Code", () => {
     expect(run.done).toEqual(ids(24));
   });
 
-  test.each([{ max_restarts: 0 }])("%j leaves compaction to the agent, and records it", async (config) => {
-    const run = await rehearse({ repo: phase(23), charsPerTask: 29_000, config });
-    expect(run.status).toBe("completed");
-    expect(run.of("compacted").length).toBe(1);
-    expect(run.of("session-started")).toHaveLength(1);
-  });
-
   test.each([
     ["the whole window of 200,000", {}, 18, 29_000],
     ["a reduced context_limit", { context_limit: 60_000 }, 12, 20_000],
