@@ -157,13 +157,13 @@ async function throughput() {
         parentUuid: `u${n - 1}`,
         isSidechain: false,
         userType: "external",
-        cwd: "/work",
+        cwd: "/repo",
         sessionId: "s",
         version: "2.1.0",
         gitBranch: "main",
         timestamp: "2026-01-01T00:00:00.000Z",
       };
-      const content = [{ type: "tool_use", id: `t${n}`, name: "Read", input: { file_path: `/work/src/file-${n}.ts` } }];
+      const content = [{ type: "tool_use", id: `t${n}`, name: "Read", input: { file_path: `/repo/src/file-${n}.ts` } }];
       parts.push(
         JSON.stringify({
           ...base,
@@ -188,7 +188,7 @@ async function throughput() {
           type: "user",
           uuid: `u${n}`,
           message: { role: "user", content: result },
-          toolUseResult: { type: "text", file: { filePath: `/work/src/file-${n}.ts`, content: text } },
+          toolUseResult: { type: "text", file: { filePath: `/repo/src/file-${n}.ts`, content: text } },
         }),
       );
     }

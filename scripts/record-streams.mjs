@@ -126,7 +126,7 @@ for (const [name, { tasks, chars = 0, behave }] of Object.entries(SCENARIOS)) {
   rmSync(folder, { recursive: true, force: true });
   // Places of the machine it was recorded on say nothing; the pieces of a streamed text are not needed.
   const lines = text
-    .replaceAll(folder, "/work")
+    .replaceAll(folder, "/repo")
     .split("\n")
     .filter(
       (line) => line !== "" && !/"type":"content_block_|"subtype":"(init|status)"|"type":"message_stop"/.test(line),

@@ -50,7 +50,7 @@ describe("the audit", () => {
     const completed = [
       "src/a.ts: done",
       "`src/b.ts`: rewritten",
-      "/work/repo/src/a.ts: again",
+      "/home/you/repo/src/a.ts: again",
       "old.md: renamed",
       "no file at all",
     ];
