@@ -14,6 +14,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Git } from "./git.js";
 import { TRAILERS, trailerFormat } from "./history.js";
+import { phaseHunks } from "./hunks.js";
 import { describeFinding, inspectChanges, type SizeLimits } from "./inspect.js";
 import { isKeyFile } from "./secrets.js";
 import { unfinishedOperation } from "./start.js";
@@ -205,8 +206,14 @@ async function selectChanges(git: Git, request: CommitRequest): Promise<{ taken:
   for (const change of changes) {
     if (isSegnoPath(change.path) || plan.has(change.path)) continue;
     const noted = request.usersPaths.get(change.path);
-    if (dirtyBefore.has(change.path) || (change.kind !== "D" && isKeyFile(change.path))) leftOut.push(change.path);
-    else if (noted === undefined) taken.push(change);
+    if (change.kind !== "D" && isKeyFile(change.path)) leftOut.push(change.path);
+    else if (dirtyBefore.has(change.path)) {
+      // What the user staged is theirs whole: their next commit would take the phase's hunks back.
+      const apart = change.kind === "M" && !request.staged.includes(change.path);
+      const blob = apart ? await phaseHunks(git, request.baseline, now, change.path) : undefined;
+      if (blob === undefined) leftOut.push(change.path);
+      else taken.push({ ...change, blob });
+    } else if (noted === undefined) taken.push(change);
     else {
       leftOut.push(change.path);
       taken.push(...(await asNoted(git, request.baseline, noted, change.path)));

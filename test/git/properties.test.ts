@@ -170,6 +170,38 @@ describe("any repository, any state of the user's work", () => {
   });
 });
 
+describe("a file that both changed", () => {
+  const lines = (...edits: [number, string][]) => {
+    const all = Array.from({ length: 20 }, (_, n) => `line ${n}`);
+    for (const [at, text] of edits) all[at] = text;
+    return `${all.join("\n")}\n`;
+  };
+
+  test("the phase's hunks are committed, the user's stay out and stay in the file; the same lines leave the file out", async () => {
+    const repo = scratchRepo({ "apart.txt": lines(), "mixed.txt": lines(), "staged.txt": lines() });
+    for (const name of ["apart.txt", "mixed.txt", "staged.txt"])
+      writeFileSync(join(repo, name), lines([2, "the user's"]));
+    git(repo, "add", "staged.txt");
+    const handle = new Git(repo);
+    const baseline = await takeBaseline(handle, "r1", "phase-1");
+    writeFileSync(join(repo, "apart.txt"), lines([2, "the user's"], [15, "the phase's"]));
+    writeFileSync(join(repo, "mixed.txt"), lines([2, "the phase's over the user's"]));
+    writeFileSync(join(repo, "staged.txt"), lines([2, "the user's"], [15, "the phase's"]));
+    expect(await commitChanges(handle, request(baseline))).toMatchObject({
+      type: "made",
+      files: 1,
+      leftOut: ["mixed.txt", "staged.txt"],
+    });
+    expect(git(repo, "show", "HEAD:apart.txt")).toBe(lines([15, "the phase's"]).trimEnd());
+    expect(readFileSync(join(repo, "apart.txt"), "utf8")).toBe(lines([2, "the user's"], [15, "the phase's"]));
+    // What is left to commit there is the user's hunk, and nothing of the phase's is taken back.
+    const diff = git(repo, "diff", "--unified=0", "--", "apart.txt")
+      .split("\n")
+      .filter((line) => /^[-+][^-+]/.test(line));
+    expect(diff).toEqual(["-line 2", "+the user's"]);
+  });
+});
+
 describe("submodules", () => {
   test("a registered one moves with the phase; a repository that just lies there is refused, and nothing is lost", async () => {
     const inner = scratchRepo({ "inner.txt": "1\n" });
