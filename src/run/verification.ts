@@ -1,4 +1,5 @@
 /** What a phase that its agent calls completed must pass before it counts: gates, a look at the change, a review. */
+import { wantsReview } from "../plan/review.js";
 import { type Command, commandId } from "./command.js";
 import type { Fact } from "./event.js";
 import { failingIn } from "./failing.js";
@@ -49,7 +50,8 @@ export function verify(state: RunState, id: string, phase: Verifying): Verified 
     const message = `Phase ${id} passed in a way that looks wrong (suspicious: fail): ${suspicions.map(({ text }) => text).join("; ")}.`;
     return { type: "fail", failure: { category: "gate_failed", message, recommendation: "ask" } };
   }
-  const reviews = state.config.verify === "agent" && phaseOf(state, id).criteria.length > 0;
+  const planned = phaseOf(state, id);
+  const reviews = (state.config.verify === "agent" || wantsReview(planned)) && planned.criteria.length > 0;
   if (reviews && phase.reviewed === undefined) return { type: "review" };
   const refused = (phase.reviewed ?? []).filter((verdict) => !verdict.passed);
   if (reviews && refused.length > 0) return repair(state, id, phase, failingIn(phase));

@@ -200,6 +200,17 @@ describe.concurrent("independent verification, with the real Claude Code", () =>
     expect(seen[0]).not.toContain("All 2 tasks are done");
   });
 
+  test("a phase can ask for it in its own text, and only that phase is judged", async () => {
+    const files = planFiles([{ id: "1" }, { id: "2" }]);
+    const text = String(files["plan/phase-2.md"]).replace(
+      "**Depends On:** None",
+      "**Depends On:** None\n**Verify:** agent",
+    );
+    const run = await rehearse({ repo: scratchRepo({ ...files, "plan/phase-2.md": text }) });
+    expect(run.status).toBe("completed");
+    expect(run.of("verdict-reported").map((event) => event.phase)).toEqual(["2"]);
+  });
+
   test("the stand-in judges too, so that a rehearsal can show it", async () => {
     const run = await rehearse({ repo: scratchRepo(planFiles([{ id: "1" }])), config: { verify: "agent" } });
     expect(run.status).toBe("completed");
