@@ -85,10 +85,10 @@ describe.concurrent("API faults, with the real Claude Code", () => {
   });
 
   test("a hang: ended after idle_timeout_minutes, swept, and resumed from the ledger", async () => {
-    const ended = await night({ behave: faultAt(3, { type: "hang" }), config: { idle_timeout_minutes: 0.05 } });
+    const ended = await night({ behave: faultAt(3, { type: "hang" }), config: { idle_timeout_minutes: 0.25 } });
     expectAllDone(ended);
     const timeout = ended.run.of("session-ended").find((event) => event.reason === "timeout");
-    expect(timeout?.message).toContain("no sign of life for 0.05 minutes");
+    expect(timeout?.message).toContain("no sign of life for 0.25 minutes");
   });
 
   test("a model that hangs for ever: the phase fails as a time-out", async () => {
@@ -103,7 +103,7 @@ describe.concurrent("API faults, with the real Claude Code", () => {
   test("a tool that never ends: its session is ended with it, nothing is left running", async () => {
     let first = true;
     const ended = await night({
-      config: { tool_timeout_minutes: 0.05, idle_timeout_minutes: 5 },
+      config: { tool_timeout_minutes: 0.2, idle_timeout_minutes: 5 },
       behave: (request, worker) => {
         if (!isWork(request) || !first) return worker(request);
         first = false;
