@@ -2,6 +2,7 @@
 import type { Config } from "../config/schema.js";
 import type { Failure } from "../engine/failure.js";
 import type { Hands } from "../engine/world.js";
+import { worktreesFolder } from "../git/worktree.js";
 import { RunReport } from "../view/report.js";
 import { agentFor } from "./agent.js";
 import { eventPrinter } from "./print.js";
@@ -24,7 +25,15 @@ export function realHands(
     print(event);
   };
   return {
-    hands: { agent: agentFor("user"), agentEnv: env, gateEnv: env, isolated: false, permissionMode, onEvent },
+    hands: {
+      agent: agentFor("user"),
+      agentEnv: env,
+      gateEnv: env,
+      isolated: false,
+      permissionMode,
+      worktrees: worktreesFolder(process.env),
+      onEvent,
+    },
     report,
   };
 }

@@ -53,6 +53,9 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
       .option("--quality", "let an independent session verify each phase against its acceptance criteria")
       .option("--checkpoint-every <n>", "ask to go on after every n phases")
       .option("--on-failure <what>", "continue with phases that do not depend on it (default), or stop")
+      .option("--parallel <n>", "work on up to n independent phases at once, each in a worktree of its own")
+      .option("--sequential", "one phase at a time, whatever the configuration says")
+      .option("--split <how>", "what to do with a phase that is too large: auto, ask or off")
       .option("--branch <name>", "work on the current branch (default), auto (a new one), or a named one")
       .option("--auto-commit", "commit each phase and before each handover (default)")
       .option("--no-auto-commit", "keep snapshots under refs/segno/ only");

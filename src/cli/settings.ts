@@ -19,6 +19,9 @@ export interface ConfigFlags {
   checkpointEvery?: string;
   onFailure?: string;
   branch?: string;
+  parallel?: string;
+  sequential?: boolean;
+  split?: string;
   maxRestarts?: string;
   autoCommit?: boolean;
   subPhases?: string | undefined;
@@ -75,6 +78,9 @@ function flagValues(flags: ConfigFlags): Record<string, unknown> {
     checkpoint_every: readValue(flags.checkpointEvery),
     on_failure: flags.onFailure,
     branch: flags.branch,
+    parallel: flags.sequential === true ? 1 : readValue(flags.parallel),
+    split_parallel: flags.sequential === true ? 1 : undefined,
+    split: flags.split,
     max_restarts: readValue(maxRestarts),
     auto_commit: autoCommit,
     sub_phases: subPhases,

@@ -226,6 +226,33 @@ export const configSchema = z.strictObject({
     .describe(
       "Whether sub-phases inside a phase file (`### Sub-Phase 6A: …`) run as one phase or as phases of their own.",
     ),
+  parallel: z
+    .number()
+    .int()
+    .min(1)
+    .max(32)
+    .default(1)
+    .describe(
+      "How many independent phases are worked on at once, each in a worktree of its own outside the repository, and merged one by one.",
+    ),
+  merge_gates: z
+    .enum(["shared", "all"])
+    .default("shared")
+    .describe(
+      "Which gates judge a merged state, beside the phase's own: those of merged phases that changed the same files, or of all merged phases.",
+    ),
+  split: z
+    .enum(["auto", "ask", "off"])
+    .default("auto")
+    .describe("Whether a phase that is too large is split into sub-phases: at once, after a question, or never."),
+  split_parallel: z
+    .number()
+    .int()
+    .min(1)
+    .max(32)
+    .default(3)
+    .describe("How many sub-phases of one phase are worked on at once, whatever `parallel` is."),
+  max_split_depth: z.number().int().min(0).max(5).default(2).describe("How often sub-phases may be split again."),
   gates_fail_fast: z
     .boolean()
     .default(false)

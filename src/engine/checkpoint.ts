@@ -13,6 +13,7 @@ import { readSlot, writeSlot } from "../handover/slot.js";
 import type { Plan } from "../plan/model.js";
 import type { TurnEnd } from "../run/event.js";
 import { type Attempt, isAttempt, phaseOf, stateOfPhase } from "../run/state.js";
+import { groundOf } from "./ground.js";
 import type { OpenSession, World } from "./world.js";
 
 const folderOf = (world: World): string => join(world.run.folder, "checkpoints");
@@ -113,7 +114,8 @@ async function render(
   session: string,
   attempt?: Pick<Attempt, "baseline" | "tasksDone">,
 ): Promise<Rendered | undefined> {
-  const { run, git } = world;
+  const { run } = world;
+  const { git } = groundOf(world, phase);
   const now = stateOfPhase(run.state, phase);
   const state = attempt ?? (isAttempt(now) ? now : undefined);
   if (state === undefined) return undefined;

@@ -7,6 +7,7 @@ import { drive } from "./drive.js";
 import { learnFrom } from "./forecasting.js";
 import { runGatesBefore } from "./gates-before.js";
 import { handOffStopped } from "./handoff.js";
+import { removeLeftOver } from "./perform/merge-phase.js";
 import { postWarden } from "./warden.js";
 import { coolDown } from "./warm.js";
 import type { World } from "./world.js";
@@ -19,6 +20,7 @@ export async function conductRun(world: World): Promise<RunStatus> {
   const clock = watchClock(world, { wall: Date.now, monotonic: () => performance.now() });
   learnFrom(world);
   try {
+    await removeLeftOver(world);
     await runGatesBefore(world);
     const status = await drive(world);
     if (status === "stopped") await handOffStopped(world);

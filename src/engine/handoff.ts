@@ -6,6 +6,7 @@ import type { Plan } from "../plan/model.js";
 import type { FailureCategory, PhaseFailure } from "../run/outcome.js";
 import { type Attempt, isAttempt, phaseOf, stateOfPhase } from "../run/state.js";
 import { changedByPhase, checkpointFor } from "./checkpoint.js";
+import { groundOf } from "./ground.js";
 import { segnoFolder } from "./runs.js";
 import type { World } from "./world.js";
 
@@ -90,8 +91,9 @@ export async function handOffStopped(world: World): Promise<void> {
 }
 
 async function write(world: World, phase: string, failure: PhaseFailure, attempted: Attempt): Promise<void> {
-  const { run, git } = world;
+  const { run } = world;
   const { plan, top } = run.state;
+  const { git, top: place } = groundOf(world, phase);
   const { tasks, title } = phaseOf(run.state, phase);
   const files = await changedByPhase(git, attempted.baseline, plan);
   const front: Front = {
@@ -126,7 +128,7 @@ ${partial}
 
 - \`segno resume ${run.state.run}\` tries the phase again from here; \`segno run ${plan.file}\` does the same.
 - ${ADVICE[failure.category] ?? "Look at what is left, then go on."}
-- The phase's changes are in the working tree${attempted.commits.length > 0 ? ` and in ${attempted.commits.length} commits` : ""}.
+- The phase's changes are in ${place === top ? "the working tree" : place}${attempted.commits.length > 0 ? ` and in ${attempted.commits.length} commits` : ""}.
 `;
   writeFileSync(join(segnoFolder(top), file), text);
   run.append({ type: "handoff-written", phase, file: `.segno/${file}` });

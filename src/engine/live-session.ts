@@ -27,10 +27,13 @@ import { type StuckEvidence, StuckWatch } from "../handover/stuck.js";
 import { budgetReached, budgetWarnings } from "../run/budget.js";
 import type { Purpose } from "../run/command.js";
 import type { StopWhy, TurnEnd } from "../run/event.js";
+import type { PhaseResult } from "../run/outcome.js";
+import { requestProblem } from "../run/splitting.js";
 import { isAttempt, phaseOf, type SessionState } from "../run/state.js";
 import { readLearned } from "../store/learned.js";
 import { TOOL_PREFIX } from "../tools/mcp.js";
-import { type SegnoTools, segnoTools, type ToolHandlers } from "../tools/tools.js";
+import { type SegnoTools, segnoTools, type ToolHandlers, ToolRefusal } from "../tools/tools.js";
+import { groundOf } from "./ground.js";
 import { Watchdog } from "./watchdog.js";
 import { markerOf, type WarmSession, type World } from "./world.js";
 
@@ -102,7 +105,8 @@ export class LiveSession implements WarmSession {
       SEGNO_PHASE: phase,
       ...(door === undefined ? {} : { SEGNO_DOOR: door.url, SEGNO_TOKEN: door.sessionToken(session) }),
     };
-    const { config, cwd } = run.state;
+    const { config } = run.state;
+    const { cwd } = groundOf(this.#world, phase);
     this.#agent = await agent.open({
       marker: markerOf(run.state.run, this.#place.session),
       cwd,
@@ -381,6 +385,21 @@ export class LiveSession implements WarmSession {
     });
   }
 
+  /** Nonsense is answered, so that the agent can correct it. */
+  #splitRequested(result: PhaseResult): string {
+    const { run } = this.#world;
+    const { phase: id, purpose } = this.#place;
+    const phase = run.state.phases.get(id);
+    const done = phase !== undefined && isAttempt(phase) ? phase.tasksDone : [];
+    const problem =
+      purpose === "work"
+        ? requestProblem(run.state, id, result, done)
+        : "only a phase that is being worked on can be split. Repair what is named above.";
+    if (problem !== undefined) throw new ToolRefusal(`Nothing was recorded: ${problem}`);
+    run.append({ type: "result-reported", ...this.#at, result });
+    return "Recorded. Stop now: Segno splits the phase.";
+  }
+
   #toolHandlers(): ToolHandlers {
     const { run } = this.#world;
     const phase = phaseOf(run.state, this.#place.phase);
@@ -401,7 +420,8 @@ export class LiveSession implements WarmSession {
       },
       verdict: ({ criteria }) => {
         if (this.#place.purpose !== "verify") return "Only a session that verifies hands in a verdict.";
-        const verdicts = judgeVerdicts(phase.criteria, criteria, (path) => existsSync(join(run.state.top, path)));
+        const { top } = groundOf(this.#world, this.#place.phase);
+        const verdicts = judgeVerdicts(phase.criteria, criteria, (path) => existsSync(join(top, path)));
         run.append({ type: "verdict-reported", ...this.#at, verdicts });
         return "Recorded. Stop now.";
       },
@@ -411,6 +431,7 @@ export class LiveSession implements WarmSession {
       },
       phase_result: (result) => {
         if (this.#place.purpose === "verify") return "Nothing was recorded: this session only judges. Call verdict.";
+        if (result.status === "split_request") return this.#splitRequested(result);
         run.append({ type: "result-reported", ...this.#at, result });
         return "Recorded. Stop now: Segno runs the gates.";
       },

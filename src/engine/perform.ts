@@ -4,6 +4,7 @@ import { commit } from "./perform/commit.js";
 import { continueSession } from "./perform/continue-session.js";
 import { endSession } from "./perform/end-session.js";
 import { inspectPhase } from "./perform/inspect-phase.js";
+import { mergePhase } from "./perform/merge-phase.js";
 import { runGate } from "./perform/run-gate.js";
 import { startPhase } from "./perform/start-phase.js";
 import { startSession } from "./perform/start-session.js";
@@ -18,6 +19,7 @@ const PERFORMERS: { [T in CommandType]: Performer<T> } = {
   "run-gate": runGate,
   "inspect-phase": inspectPhase,
   commit,
+  "merge-phase": mergePhase,
 };
 
 export const perform = (world: World, command: Command): Promise<void> =>

@@ -42,7 +42,8 @@ export async function takeUpPlanChanges(world: World): Promise<void> {
     if (!run.warnings.has(message)) run.append({ type: "warned", message });
     return;
   }
-  if (samePlan(parsed.plan, plan)) return;
+  const own = { ...plan, phases: plan.phases.filter((phase) => !run.state.parents.has(phase.id)) };
+  if (samePlan(parsed.plan, own)) return;
   const { merged, added, removed, changed, contradictions } = mergePlans(run.state, parsed.plan);
   for (const message of contradictions) if (!run.warnings.has(message)) run.append({ type: "warned", message });
   if (!samePlan(merged, plan)) run.append({ type: "plan-changed", plan: merged, added, removed, changed });
@@ -62,10 +63,13 @@ function mergePlans(state: RunState, fresh: Plan) {
     return before;
   });
   const ids = new Set(fresh.phases.map((phase) => phase.id));
-  const gone = state.plan.phases.filter((phase) => !ids.has(phase.id));
+  // Sub-phases are the run's own: they come and go with their phase.
+  const parts = state.plan.phases.filter((phase) => state.parents.has(phase.id));
+  const gone = state.plan.phases.filter((phase) => !ids.has(phase.id) && !state.parents.has(phase.id));
   const kept = gone.filter((phase) => !mayChange(state.phases.get(phase.id)));
   for (const phase of kept) contradictions.push(contradiction(phase.id, "was removed from the plan", state));
-  const merged: Plan = { ...fresh, phases: [...kept, ...phases] };
+  const whole = phases.flatMap((phase) => [phase, ...partsBelow(state, parts, phase.id)]);
+  const merged: Plan = { ...fresh, phases: [...kept, ...whole] };
   return {
     merged,
     added: merged.phases.filter((phase) => !old.has(phase.id)).map((phase) => phase.id),
@@ -76,6 +80,11 @@ function mergePlans(state: RunState, fresh: Plan) {
     contradictions,
   };
 }
+
+const partsBelow = (state: RunState, parts: Plan["phases"], id: string): Plan["phases"] =>
+  parts
+    .filter((part) => state.parents.get(part.id) === id)
+    .flatMap((part) => [part, ...partsBelow(state, parts, part.id)]);
 
 const contradiction = (id: string, what: string, state: RunState): string =>
   `Phase ${id} ${what}, but it is ${state.phases.get(id)?.step === "done" ? "done" : "under way"} already: this run keeps it as it was. Run the plan again for it.`;

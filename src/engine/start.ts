@@ -74,6 +74,12 @@ export async function startRun(
   const { plan } = parsed;
   const dirty = options.allowDirty ? undefined : await dirtyTree({ repository, files, parsed });
   if (dirty !== undefined) return bad(dirty);
+  if (options.config.parallel > 1 && !options.config.auto_commit)
+    return bad({
+      type: "usage",
+      what: "Phases cannot be worked on in parallel without commits: they are merged by them.",
+      fix: "Leave out --parallel, or switch auto_commit on.",
+    });
   const taken = await takeBranch(git, options.config.branch, plan.file, repository.branch);
   if (!taken.ok) return bad({ type: "branch", branch: options.config.branch, why: taken.why });
   const { branch } = taken;
@@ -107,7 +113,7 @@ export async function startRun(
     plan,
     format: options.format,
     config: options.config,
-    parallel: 1,
+    parallel: options.config.parallel,
     gates: options.gates,
     attended: options.attended,
     top: git.top,
@@ -138,6 +144,12 @@ export async function startRun(
   run.append({ type: "forecast-made", phases, samples, warnings });
   for (const { message, file, line } of parsed.diagnostics)
     run.append({ type: "warned", message: `${file}:${line}: ${message}` });
+  if (options.config.parallel > 1 && repository.changed.length > 0)
+    run.append({
+      type: "warned",
+      message:
+        "Phases begin from the newest commit, in worktrees: what you have not committed is not in them, and stays as it is.",
+    });
   if (untracked.length > 0) run.append({ type: "warned", message: untrackedText(untracked) });
   return good(worldOf(run, git, hands, files, texts.value, claimed.value));
 }

@@ -43,6 +43,8 @@ export interface World {
   readPlanFile: ReadPlanFile;
   writePlanFile: (path: string, content: string) => void;
   texts: PromptTexts;
+  /** Where worktrees of phases are made. */
+  worktrees: string;
   sessions: Map<string, OpenSession>;
   /** Sessions whose agent was started ahead of time and waits for its first prompt, by session. */
   warm: Map<string, WarmSession>;
@@ -59,11 +61,12 @@ export interface Hands {
   gateEnv: Record<string, string>;
   isolated: boolean;
   permissionMode: World["permissionMode"];
+  worktrees: string;
   onEvent: (event: RunEvent) => void;
 }
 
 export function worldOf(run: LiveRun, git: Git, hands: Hands, files: PlanFiles, texts: PromptTexts, lock: Lock): World {
-  const { agent, agentEnv, gateEnv, isolated, permissionMode } = hands;
+  const { agent, agentEnv, gateEnv, isolated, permissionMode, worktrees } = hands;
   const { read: readPlanFile, write: writePlanFile } = files;
   return {
     run,
@@ -76,6 +79,7 @@ export function worldOf(run: LiveRun, git: Git, hands: Hands, files: PlanFiles, 
     readPlanFile,
     writePlanFile,
     texts,
+    worktrees,
     sessions: new Map(),
     warm: new Map(),
     lock,

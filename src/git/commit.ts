@@ -36,6 +36,8 @@ export interface CommitRequest {
   usersPaths: ReadonlyMap<string, string>;
   /** The branch the run works on. */
   branch: string;
+  /** It finishes a merge that was begun in a worktree. */
+  merging?: boolean;
   limits: SizeLimits;
   /** Files of the plan: only the given contents are committed, if any. */
   plan: { files: readonly string[]; marked: ReadonlyMap<string, string> };
@@ -89,7 +91,7 @@ export async function commitChanges(git: Git, request: CommitRequest): Promise<C
   const foreign = await inspectForeign(git, request, head);
   if (foreign !== undefined) return foreign;
   const unfinished = await unfinishedOperation(git);
-  if (unfinished !== undefined) {
+  if (unfinished !== undefined && !(request.merging === true && unfinished === "merge")) {
     return {
       type: "failed",
       why: `A ${unfinished} is in progress in the repository: a commit now would become part of it. Finish or abort it, then resume.`,
@@ -125,7 +127,7 @@ export async function commitChanges(git: Git, request: CommitRequest): Promise<C
     }
     if (entries.length > 0) await git.raw(["update-index", "-z", "--index-info"], { index, input: entries.join("") });
     const paths = await git.nulSeparated(["diff", "--cached", "--name-only", "-z", "--no-renames", head], { index });
-    if (paths.length === 0) return { type: "nothing" };
+    if (paths.length === 0 && !(request.merging === true && (await isMerging(git)))) return { type: "nothing" };
     const options = { index, input: messageText(request), timeoutMs: COMMIT_MS };
     const made = await git.attempt(["commit", "--quiet", "--file=-"], options);
     if (!made.ok) {
@@ -140,6 +142,9 @@ export async function commitChanges(git: Git, request: CommitRequest): Promise<C
     return { type: "made", sha, files: committed.length, leftOut };
   });
 }
+
+const isMerging = async (git: Git): Promise<boolean> =>
+  (await git.attempt(["rev-parse", "--verify", "--quiet", "MERGE_HEAD"])).ok;
 
 /** Paths that `.gitmodules` names: their commits are content like any other. */
 async function registeredSubmodules(git: Git): Promise<Set<string>> {

@@ -10,8 +10,7 @@ export const worktreesFolder = (env: NodeJS.ProcessEnv): string =>
 
 /** Makes the checkout; `.segno` in it leads to the repository's own, so that there is one journal. */
 export async function addWorktree(git: Git, folder: string, branch: string): Promise<string> {
-  const place = join(folder, `${basename(git.top)}-${branch.replaceAll(/[^\w.-]/g, "-")}`);
-  mkdirSync(dirname(place), { recursive: true });
+  const place = placeFor(git, folder, branch);
   await git.raw(["worktree", "add", "--quiet", "-b", branch, place, "HEAD"]);
   const own = join(git.top, ".segno");
   mkdirSync(join(own, "runs"), { recursive: true });
@@ -19,6 +18,38 @@ export async function addWorktree(git: Git, folder: string, branch: string): Pro
   if (!existsSync(join(place, ".segno"))) symlinkSync(own, join(place, ".segno"));
   else symlinkSync(join(own, "runs"), join(place, ".segno", "runs"));
   return place;
+}
+
+function placeFor(git: Git, folder: string, branch: string): string {
+  const place = join(folder, `${basename(git.top)}-${branch.replaceAll(/[^\w.-]/g, "-")}`);
+  mkdirSync(dirname(place), { recursive: true });
+  return place;
+}
+
+/** The worktree of a branch, made where there is none: a repeat, or a folder that somebody removed, is no trouble. */
+export async function ensureWorktree(git: Git, folder: string, branch: string, start: string): Promise<string> {
+  const there = await worktreeOf(git, branch);
+  if (there !== undefined && existsSync(join(there, ".git"))) return there;
+  await git.attempt(["worktree", "prune"]);
+  const place = placeFor(git, folder, branch);
+  const known = await git.attempt(["rev-parse", "--verify", "--quiet", `refs/heads/${branch}`]);
+  const what = known.ok ? [place, branch] : ["-b", branch, place, start];
+  await git.raw(["worktree", "add", "--quiet", "--force", ...what]);
+  return place;
+}
+
+async function worktreeOf(git: Git, branch: string): Promise<string | undefined> {
+  const listed = (await git.raw(["worktree", "list", "--porcelain", "-z"])).split("\0\0");
+  const own = listed.map((entry) => entry.split("\0")).find((lines) => lines.includes(`branch refs/heads/${branch}`));
+  return own?.find((line) => line.startsWith("worktree "))?.slice("worktree ".length);
+}
+
+/** Takes a merged branch and its worktree away; why not, if anything in it is in no commit. */
+export async function removeMerged(git: Git, place: { folder: string; branch: string }): Promise<string | undefined> {
+  if (existsSync(place.folder) && !(await removeWorktree(git, place.folder)))
+    return "it holds changes that are in no commit";
+  await git.attempt(["branch", "--quiet", "-D", place.branch]);
+  return undefined;
 }
 
 /** Takes a clean checkout away; its branch keeps the commits. One with anything uncommitted stays. */

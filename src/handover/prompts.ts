@@ -81,17 +81,38 @@ export interface FailingGate {
   output: string;
 }
 
+const gateText = (gate: FailingGate): string =>
+  `### ${gate.name} (${gate.why})\n\nCommand: \`${gate.command}\`\n\n\`\`\`\n${clipMiddle(gate.output, 6_000)}\n\`\`\``;
+
 export function remediationPrompt(
   view: PhaseView,
   failing: readonly FailingGate[],
   checkpoint: string | undefined,
 ): Prompt {
-  const gates = failing.map(
-    (gate) =>
-      `### ${gate.name} (${gate.why})\n\nCommand: \`${gate.command}\`\n\n\`\`\`\n${clipMiddle(gate.output, 6_000)}\n\`\`\``,
-  );
+  const gates = failing.map(gateText);
   const handedOver = checkpoint === undefined ? "" : `## Checkpoint of the previous session\n\n${checkpoint}`;
   return compose(view, view.texts.remediate, handedOver, { gates: gates.join("\n\n") });
+}
+
+export interface MergedState {
+  conflicts: readonly string[];
+  /** What came meanwhile, as `id: title`. */
+  merged: readonly string[];
+}
+
+/** In a worktree that holds the phase and what others merged meanwhile. */
+export function mergePrompt(
+  view: PhaseView,
+  { conflicts, merged }: MergedState,
+  failing: readonly FailingGate[],
+  checkpoint: string | undefined,
+): Prompt {
+  const conflicted = conflicts.length === 0 ? "" : `## Conflicts\n\n${bulletList(conflicts, 50, 200)}`;
+  const broken = failing.filter((gate) => gate.command !== "").map(gateText);
+  const gates = broken.length === 0 ? "" : `## Failing gates\n\n${broken.join("\n\n")}`;
+  const handedOver = checkpoint === undefined ? "" : `## Checkpoint of the previous session\n\n${checkpoint}`;
+  const others = merged.length === 0 ? "- changes of the user's" : bulletList(merged.slice(-10), 10, 120);
+  return compose(view, view.texts.merge, handedOver, { conflicts: conflicted, gates, merged: others });
 }
 
 /** A fresh pair of eyes: the criteria and the change, and not a word of the agent that made it. */

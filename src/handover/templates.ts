@@ -56,6 +56,28 @@ export const TEMPLATES = {
 {{phase}}`,
     placeholders: [...COMMON, "gates!", "checkpoint"],
   },
+  merge: {
+    text: `You bring phase {{phase_id}} of a plan together with what others did at the same time, unattended: nobody can answer questions. The phase passed its gates alone. In this working tree its branch is merged with theirs, and something does not fit. Keep what both sides meant: resolve every conflict mark, repair what fails, run the failing commands yourself, then call \`${TOOL_PREFIX}phase_result\`. Do not take anything back that either side did on purpose. Do not commit: Segno finishes the merge.
+
+## Merged meanwhile
+
+{{merged}}
+
+{{conflicts}}
+
+{{gates}}
+
+{{checkpoint}}
+
+{{plan}}
+
+{{finished}}
+
+{{rules}}
+
+{{phase}}`,
+    placeholders: [...COMMON, "merged", "conflicts!", "gates!", "checkpoint"],
+  },
   verify: {
     text: `You judge work that someone else did, unattended: nobody can answer questions. Below are the acceptance criteria of phase {{phase_id}} of a plan, and the change that is to meet them. Read the files, run what you need, change nothing. Then call \`${TOOL_PREFIX}verdict\` once: for each criterion pass or fail, with file:line as evidence and one sentence, and stop. A pass without evidence counts as a fail.
 

@@ -2,11 +2,11 @@
  * Intentions. A command's id is derived from what it is for (`2/a1/session/3`), so that the same intention has the
  * same id after a crash; it is in the journal before it is performed, and in the world where it can be.
  */
-export type Purpose = "work" | "remediate" | "verify";
+export type Purpose = "work" | "remediate" | "verify" | "merge";
 /** `go-on`: after a pause. */
 export type TurnKind = "work" | "nudge" | "checkpoint" | "go-on";
-/** `failed`: what a failed phase leaves, if the user wants it kept. */
-export type CommitKind = "handover" | "phase" | "failed";
+/** `failed`: what a failed phase leaves, if the user wants it kept. `merge`: what others merged meanwhile, taken into its worktree. */
+export type CommitKind = "handover" | "phase" | "failed" | "merge";
 
 /** Why a session is over. */
 export type SessionEnd =
@@ -38,7 +38,8 @@ interface OfPhase {
 }
 
 export type Command =
-  | ({ type: "start-phase" } & OfPhase)
+  /** `apart`: in a worktree of its own. */
+  | ({ type: "start-phase"; apart?: boolean | undefined } & OfPhase)
   | ({
       type: "start-session";
       session: string;
@@ -54,7 +55,9 @@ export type Command =
   | ({ type: "run-gate"; gate: string; round: number } & OfPhase)
   /** Looks at what a phase that passed its gates really changed. */
   | ({ type: "inspect-phase"; round: number } & OfPhase)
-  | ({ type: "commit"; kind: CommitKind; n: number } & OfPhase);
+  | ({ type: "commit"; kind: CommitKind; n: number } & OfPhase)
+  /** Brings a finished phase from its worktree to where it belongs, or what came there meanwhile into its worktree. */
+  | ({ type: "merge-phase"; n: number } & OfPhase);
 
 export const commandId = (phase: string, attempt: number, ...rest: (string | number)[]): string =>
   [phase, `a${attempt}`, ...rest].join("/");

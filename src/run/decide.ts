@@ -10,9 +10,12 @@
 import { DEFAULT_WINDOW } from "../context/meter.js";
 import { handoversOn, LARGE_RESULT, thresholdTokens } from "../context/policy.js";
 import { budgetReached } from "./budget.js";
-import { type Command, type CommitKind, commandId, type Purpose, type SessionEnd } from "./command.js";
-import type { Fact, FailedKind } from "./event.js";
+import { type CommitKind, commandId, type Purpose, type SessionEnd } from "./command.js";
+import { conclude, type Decision, failPhase, perform, skipPhase } from "./decision.js";
+import type { FailedKind } from "./event.js";
+import { decideMerging } from "./merging.js";
 import type { PhaseFailure } from "./outcome.js";
+import { claimedByBoth } from "./ownership.js";
 import {
   CONTEXT_CHOICES,
   type ContextQuestion,
@@ -21,72 +24,126 @@ import {
   GO_ON_CHOICES,
   type QuestionKind,
 } from "./question.js";
-import { type Attempt, isOver, openQuestions, type PhaseState, type RunState, type SessionState } from "./state.js";
+import { isSatisfied } from "./roster.js";
+import { decideParts, decideSplit, wantsSplit } from "./splitting.js";
+import { type Attempt, openQuestions, type PhaseState, type RunState, type SessionState } from "./state.js";
 import { verify } from "./verification.js";
 import { isResting, waitsUntil, wakeAt } from "./waits.js";
-
-/** A command to perform, or a conclusion that is a fact as soon as it is drawn. */
-export type Decision = { type: "perform"; command: Command } | { type: "conclude"; fact: Fact };
 
 export function decide(state: RunState): Decision[] {
   if (state.status !== "running") return [];
   const overdue = openQuestions(state).filter((question) => question.until <= state.now);
   if (overdue.length > 0) {
-    return overdue.map(({ id: question, phase, fallback }) => ({
-      type: "conclude",
-      fact: { type: "question-answered", question, phase, choice: fallback, by: "nobody answered in time" },
-    }));
+    return overdue.map(({ id: question, phase, fallback }) =>
+      conclude({ type: "question-answered", question, phase, choice: fallback, by: "nobody answered in time" }),
+    );
   }
   const timely = decideTime(state);
   if (timely !== undefined) return [timely];
-  const busy = new Set([...state.inFlight.values()].map((command) => command.phase));
-  const decisions: Decision[] = [];
-  // What a failed phase left is settled before another begins in the same checkout.
-  const settling = [...state.phases.values()].some(
-    (phase) => phase.step === "failed" && phase.attempted !== undefined && !phase.leftCommitted,
-  );
   const every = askToGoOn(state) ?? askAboutHead(state);
   if (every !== undefined && every !== "waits") return [every];
-  // Whoever is asked about a failure decides before anything else begins in the same checkout.
-  const deciding = openQuestions(state).some((question) => question.kind === "failure");
-  const rests = isResting(state) || settling || deciding || every === "waits";
+  const busy = new Set([...state.inFlight.values()].map((command) => command.phase));
   const asking = new Set(openQuestions(state).map((question) => question.phase));
-  let underWay = active(state, asking);
-  for (const { id, dependsOn } of state.plan.phases) {
+  const decisions = [...state.roster.failed].flatMap((id) => (busy.has(id) ? [] : decideFailed(state, id)));
+  const rests = isResting(state) || every === "waits" || occupied(state);
+  for (const id of inOrder(state, state.roster.underWay)) {
     const phase = state.phases.get(id);
-    if (phase === undefined || busy.has(id)) continue;
-    if (phase.step === "failed" && phase.attempted !== undefined && !phase.leftCommitted) {
-      decisions.push(commit(id, { ...phase.attempted, commitFailure: undefined }, "failed"));
-    }
-    const left = phase.step === "failed" && (phase.leftCommitted || phase.attempted === undefined);
-    if (phase.step === "failed" && left && state.attended && !state.stopping) {
-      const asked = askAfterFailure(state, id, phase);
-      if (asked !== undefined) decisions.push(asked);
-    }
-    if (isOver(phase)) continue;
-    if (rests && beginsWork(phase)) continue;
+    if (phase === undefined || busy.has(id) || (rests && beginsWork(phase))) continue;
     // A phase that a person answered for goes on only when nobody else works in the checkout.
-    if (isSettled(phase) && active(state, asking, id) >= state.parallel) continue;
-    if (phase.step === "waiting") {
-      if (underWay >= state.parallel || !dependsOn.every((other) => isSatisfied(state.phases.get(other)))) continue;
-      underWay++;
-      const asked = askBeforePhase(state, id, phase.attempt);
-      if (asked !== undefined) {
-        if (asked !== "waits") decisions.push(asked);
-        continue;
-      }
-    }
-    const decision = decidePhase(state, id, phase);
-    if (decision !== undefined) decisions.push(decision);
+    if (isSettled(phase) && phase.worktree === undefined && active(state, asking, id) >= state.parallel) continue;
+    decisions.push(...decidePhase(state, id, phase));
   }
+  if (!rests) decisions.push(...startReady(state, busy, asking));
   if (decisions.length > 0 || state.inFlight.size > 0) return decisions;
   return concludeRun(state);
 }
 
+const inOrder = ({ roster }: RunState, ids: Iterable<string>): string[] =>
+  [...ids].sort((a, b) => (roster.order.get(a) ?? 0) - (roster.order.get(b) ?? 0));
+
+/** In a shared checkout, what a failed phase left is settled, and asked about, before another begins. */
+function occupied(state: RunState): boolean {
+  if (state.apart) return false;
+  const settling = [...state.roster.failed].some((id) => {
+    const phase = state.phases.get(id);
+    return phase?.step === "failed" && phase.attempted !== undefined && !phase.leftCommitted;
+  });
+  return settling || openQuestions(state).some((question) => question.kind === "failure");
+}
+
+function decideFailed(state: RunState, id: string): Decision[] {
+  const phase = state.phases.get(id);
+  if (phase?.step !== "failed") return [];
+  if (phase.attempted !== undefined && !phase.leftCommitted)
+    return [commit(id, { ...phase.attempted, commitFailure: undefined }, "failed")];
+  if (!state.attended || state.stopping) return [];
+  const asked = askAfterFailure(state, id, phase);
+  return asked === undefined ? [] : [asked];
+}
+
+/** Begins as many of the phases that wait only for their turn as there is room for. */
+function startReady(state: RunState, busy: ReadonlySet<string>, asking: ReadonlySet<string>): Decision[] {
+  const { roster, parents, config } = state;
+  const decisions: Decision[] = [];
+  const underWay = new Set(roster.underWay);
+  let room = state.parallel - active(state, asking);
+  const partsRoom = new Map<string, number>();
+  for (const id of underWay) {
+    const parent = parents.get(id);
+    if (state.phases.get(id)?.step === "split") partsRoom.set(id, partsRoom.get(id) ?? config.split_parallel);
+    if (parent !== undefined) partsRoom.set(parent, (partsRoom.get(parent) ?? config.split_parallel) - 1);
+  }
+  for (const id of roster.ready) {
+    const parent = parents.get(id);
+    if (room <= 0 && partsRoom.size === 0) break;
+    const phase = state.phases.get(id);
+    if (phase?.step !== "waiting" || busy.has(id)) continue;
+    if (parent === undefined ? room <= 0 : (partsRoom.get(parent) ?? 0) <= 0) continue;
+    const behind = claimedBy(state, id, underWay);
+    if (behind !== undefined) {
+      if (!state.serialised.has(id)) decisions.push(conclude({ type: "phase-serialised", phase: id, ...behind }));
+      continue;
+    }
+    if (parent === undefined) room--;
+    else partsRoom.set(parent, (partsRoom.get(parent) ?? 0) - 1);
+    const asked = parent === undefined ? askBeforePhase(state, id, phase.attempt) : undefined;
+    if (asked === "waits") continue;
+    underWay.add(id);
+    decisions.push(asked ?? startPhase(state, id, phase.attempt));
+  }
+  return decisions;
+}
+
+/** A phase under way that claims the same files. */
+function claimedBy(
+  { roster, parents }: RunState,
+  id: string,
+  underWay: ReadonlySet<string>,
+): { behind: string; files: string[] } | undefined {
+  const phase = roster.planned.get(id);
+  if (phase === undefined || phase.files.length === 0) return undefined;
+  const own = new Set<string>();
+  for (let parent = parents.get(id); parent !== undefined; parent = parents.get(parent)) own.add(parent);
+  for (const other of underWay) {
+    const planned = own.has(other) ? undefined : roster.planned.get(other);
+    const files = planned === undefined ? [] : claimedByBoth(phase, planned);
+    if (files.length > 0) return { behind: other, files };
+  }
+  return undefined;
+}
+
+const startPhase = ({ apart, parents }: RunState, id: string, attempt: number): Decision =>
+  perform({
+    type: "start-phase",
+    id: commandId(id, attempt, "start"),
+    phase: id,
+    attempt,
+    ...(apart || parents.has(id) ? { apart: true } : {}),
+  });
+
 /** What time, a limit or the budget decides before anything else. */
 function decideTime(state: RunState): Decision | undefined {
   const { limit, now, config } = state;
-  const conclude = (fact: Fact): Decision => ({ type: "conclude", fact });
   if (limit !== undefined && limit.until <= now) return conclude({ type: "limit-lifted" });
   if (limit !== undefined && config.on_usage_limit === "stop" && !state.stopping)
     return conclude({ type: "stop-requested", by: "a usage limit (on_usage_limit: stop)" });
@@ -99,9 +156,10 @@ function decideTime(state: RunState): Decision | undefined {
 /** After every so many phases a person says whether to go on. */
 function askToGoOn(state: RunState): Decision | "waits" | undefined {
   const { checkpoint_every: every, ask_timeout_minutes: minutes } = state.config;
+  if (every === 0) return undefined;
   const { done, total } = phasesDone(state);
-  if (every === 0 || done === 0 || done % every !== 0 || done === total || state.stopping) return undefined;
-  if ([...state.phases.values()].some(isUnderWay)) return undefined;
+  if (done === 0 || done % every !== 0 || done === total || state.stopping) return undefined;
+  if (state.roster.underWay.size > 0) return undefined;
   const question = `every/${done}`;
   const known = state.questions.get(question);
   if (known !== undefined) return known.answer === undefined ? "waits" : undefined;
@@ -151,17 +209,20 @@ function askAfterFailure(
 }
 
 /** Its work is committed, and it waits for a person or for its turn. */
-const isSettled = (phase: PhaseState): boolean => phase.step === "verifying" && phase.settled;
+const isSettled = (phase: PhaseState): phase is Extract<PhaseState, { step: "verifying" }> =>
+  phase.step === "verifying" && (phase.settled || phase.merge !== undefined);
 
 /** How many other phases are being worked on. */
-const active = ({ phases }: RunState, asking: ReadonlySet<string>, but?: string): number =>
-  [...phases].filter(
-    ([id, phase]) => id !== but && isUnderWay(phase) && !(isSettled(phase) && (asking.has(id) || but !== undefined)),
-  ).length;
-
-const isUnderWay = (phase: PhaseState): boolean => phase.step !== "waiting" && !isOver(phase);
-
-const isSatisfied = (phase: PhaseState | undefined): boolean => phase?.step === "done" || phase?.step === "skipped";
+function active({ phases, roster, parents }: RunState, asking: ReadonlySet<string>, but?: string): number {
+  let count = 0;
+  for (const id of roster.underWay) {
+    const phase = phases.get(id);
+    if (id === but || phase === undefined || parents.has(id)) continue;
+    if (isSettled(phase) && (asking.has(id) || (but !== undefined && phase.settled))) continue;
+    count++;
+  }
+  return count;
+}
 
 /** What a stopping or paused run leaves for later: everything that has not begun yet. */
 function beginsWork(phase: PhaseState): boolean {
@@ -170,6 +231,8 @@ function beginsWork(phase: PhaseState): boolean {
     case "starting":
     case "verifying":
       return true;
+    case "merging":
+      return phase.merged === undefined;
     case "working":
     case "remediating":
     case "reviewing":
@@ -180,22 +243,15 @@ function beginsWork(phase: PhaseState): boolean {
 }
 
 function concludeRun(state: RunState): Decision[] {
-  const phases = [...state.phases.values()];
-  const conclude = (fact: Fact): Decision[] => [{ type: "conclude", fact }];
-  if (phases.every(isSatisfied)) return conclude({ type: "run-completed" });
-  const canGoOn =
-    phases.some(isUnderWay) ||
-    state.plan.phases.some(({ id, dependsOn }) => {
-      return (
-        state.phases.get(id)?.step === "waiting" && dependsOn.every((other) => isSatisfied(state.phases.get(other)))
-      );
-    });
-  if (canGoOn && state.stopping) return conclude({ type: "run-stopped", why: "asked to stop" });
+  const { roster, phases } = state;
+  if (roster.satisfied === phases.size) return [conclude({ type: "run-completed" })];
+  const canGoOn = roster.underWay.size > 0 || roster.ready.length > 0;
+  if (canGoOn && state.stopping) return [conclude({ type: "run-stopped", why: "asked to stop" })];
   // Paused, with an idle session or with nothing begun: someone will say when it goes on.
   if (canGoOn && state.hold !== undefined) return [];
   if (wakeAt(state) !== undefined) return [];
-  const open = [...state.phases].filter(([, phase]) => !isSatisfied(phase)).map(([id]) => id);
-  return conclude({ type: "run-failed", phases: open });
+  const open = [...phases].filter(([, phase]) => !isSatisfied(phase)).map(([id]) => id);
+  return [conclude({ type: "run-failed", phases: open })];
 }
 
 /** Under `ask`, a phase that is expected to cross the limit is asked about before it begins. */
@@ -235,18 +291,17 @@ function phasesDone({ phases }: RunState): { done: number; total: number } {
   return { done: counted.filter((phase) => phase.step === "done").length, total: counted.length };
 }
 
-const perform = (command: Command): Decision => ({ type: "perform", command });
+function decidePhase(state: RunState, id: string, phase: PhaseState): Decision[] {
+  if (phase.step === "split") return decideParts(state, id, phase);
+  const decision = decideOne(state, id, phase);
+  return decision === undefined ? [] : [decision];
+}
 
-function decidePhase(state: RunState, id: string, phase: PhaseState): Decision | undefined {
+function decideOne(state: RunState, id: string, phase: Exclude<PhaseState, { step: "split" }>): Decision | undefined {
   switch (phase.step) {
     case "waiting":
     case "starting":
-      return perform({
-        type: "start-phase",
-        id: commandId(id, phase.attempt, "start"),
-        phase: id,
-        attempt: phase.attempt,
-      });
+      return startPhase(state, id, phase.attempt);
     case "working":
     case "remediating":
     case "reviewing":
@@ -255,6 +310,8 @@ function decidePhase(state: RunState, id: string, phase: PhaseState): Decision |
       return decideVerification(state, id, phase);
     case "committing":
       return decideCommitted(id, phase);
+    case "merging":
+      return decideMerging(state, id, phase);
     case "done":
     case "skipped":
     case "failed":
@@ -268,6 +325,8 @@ type Working = Extract<PhaseState, { step: "working" | "remediating" | "reviewin
 
 const PURPOSES = { working: "work", remediating: "remediate", reviewing: "verify" } as const;
 
+const purposeOf = (phase: Working): Purpose => (phase.merge === undefined ? PURPOSES[phase.step] : "merge");
+
 function decideWork(state: RunState, id: string, phase: Working): Decision | undefined {
   const { next } = phase;
   // What a skipped phase did is committed first, like before a handover.
@@ -275,7 +334,7 @@ function decideWork(state: RunState, id: string, phase: Working): Decision | und
   switch (next.type) {
     case "session":
       if (waitsUntil(state, phase) !== undefined) return undefined;
-      return startSession(state, id, phase, PURPOSES[phase.step]);
+      return decideNextSession(state, id, phase);
     case "running": {
       const session = state.sessions.get(next.session);
       return session === undefined ? undefined : decideSession(state, phase, session);
@@ -285,6 +344,14 @@ function decideWork(state: RunState, id: string, phase: Working): Decision | und
     default:
       return next satisfies never;
   }
+}
+
+/** A session, unless the phase turned out to be too large. */
+function decideNextSession(state: RunState, id: string, phase: Working): Decision | undefined {
+  const wanted = phase.step === "working" ? wantsSplit(state, id, phase) : undefined;
+  if (wanted === undefined) return startSession(state, id, phase, purposeOf(phase));
+  const decision = decideSplit(state, id, phase, wanted);
+  return decision === "waits" ? undefined : decision;
 }
 
 function startSession(state: RunState, id: string, phase: Attempt, purpose: Purpose): Decision {
@@ -468,14 +535,8 @@ function failureAfter(
   switch (reason) {
     case "result": {
       const { result } = session;
-      if (result?.status === "split_request") {
-        const why = result.split_details?.reason ?? result.summary;
-        return {
-          category: "context_exhaustion",
-          message: `The agent asks to split phase ${id}: ${why}. Divide it in the plan, then run again.`,
-          recommendation: "split",
-        };
-      }
+      // What it did so far is committed first; then the split is decided.
+      if (result?.status === "split_request") return undefined;
       return {
         category: result?.failure_category ?? "agent_error",
         message: `The agent ended phase ${id} as ${result?.status}: ${result?.summary ?? "no summary"}`,
@@ -504,6 +565,7 @@ function failureAfter(
     case "handed-over":
     case "context-full":
       if (phase.idleHandovers <= state.config.max_restarts) return undefined;
+      if (phase.step === "working" && wantsSplit(state, id, phase) !== undefined) return undefined;
       return {
         category: "context_exhaustion",
         message: `Phase ${id} was handed over ${phase.idleHandovers} times in a row without finishing a task (max_restarts: ${state.config.max_restarts}). Review the phase or split it.`,
@@ -561,13 +623,17 @@ function decideVerification(
     case "wait":
       return undefined;
     case "passed":
-      return commit(id, phase, "phase");
+      return commit(id, phase, phase.merge === undefined ? "phase" : "merge");
+    case "split": {
+      const decision = decideSplit(state, id, phase, next.wanted);
+      return decision === "waits" ? undefined : decision;
+    }
     case "settle":
       return commit(id, phase, "handover");
     case "review":
       return startSession(state, id, phase, "verify");
     case "repair":
-      return startSession(state, id, phase, "remediate");
+      return startSession(state, id, phase, phase.merge === undefined ? "remediate" : "merge");
     case "fail":
       return failPhase(id, phase.attempt, next.failure);
     default:
@@ -576,17 +642,10 @@ function decideVerification(
 }
 
 function decideCommitted(id: string, phase: Extract<PhaseState, { step: "committing" }>): Decision {
-  if (!phase.committed) return commit(id, phase, "phase");
+  if (!phase.committed) return commit(id, phase, phase.merge === undefined ? "phase" : "merge");
   const verified = !phase.accepted && phase.results.length > 0 && phase.results.every((result) => result.passed);
   return {
     type: "conclude",
     fact: { type: "phase-done", phase: id, attempt: phase.attempt, verified, tasksDone: phase.tasksDone },
   };
 }
-
-const skipPhase = (phase: string): Decision => ({ type: "conclude", fact: { type: "phase-skipped", phase } });
-
-const failPhase = (phase: string, attempt: number, failure: PhaseFailure): Decision => ({
-  type: "conclude",
-  fact: { type: "phase-failed", phase, attempt, ...failure },
-});

@@ -8,7 +8,7 @@ import type { LayerSizes } from "../context/layers.js";
 import type { Sources } from "../context/meter.js";
 import type { Rule } from "../context/policy.js";
 import type { Reading } from "../context/reading.js";
-import type { FormatName, Plan } from "../plan/model.js";
+import type { FormatName, Phase, Plan } from "../plan/model.js";
 import type { Command, CommitKind, Purpose, SessionEnd, TurnKind } from "./command.js";
 import type { FailureCategory, PhaseResult, Recommendation } from "./outcome.js";
 import type { Choice, QuestionKind } from "./question.js";
@@ -51,6 +51,8 @@ export type TurnEnd =
 
 /** `api`: may work later. `request`: this conversation cannot go on. `auth`, `model`: nothing will, until a person acts. */
 export type FailedKind = "api" | "request" | "limit" | "auth" | "model" | "other";
+
+export type SplitCause = "requested" | "forecast" | "repair" | "exhausted";
 
 export interface Suspicion {
   kind: "fast-gate" | "tests-removed" | "tests-skipped" | "gate-changed" | "no-change";
@@ -150,7 +152,39 @@ export type Fact =
   | { type: "question-answered"; question: string; phase: string; choice: string; by: string }
   /** A moment that someone waited for has come. */
   | { type: "time-reached"; moment: string }
-  | ({ type: "phase-started"; command: string; head: string; baseline: string; staged: string[] } & OfPhase)
+  | ({
+      type: "phase-started";
+      command: string;
+      head: string;
+      baseline: string;
+      staged: string[];
+      /** Where it works, if not in the run's own checkout. */
+      worktree?: { folder: string; branch: string } | undefined;
+    } & OfPhase)
+  /** It claims files that another claims that is under way: it waits for that one. */
+  | { type: "phase-serialised"; phase: string; behind: string; files: string[] }
+  /** What came to its target meanwhile is in its worktree, not yet committed. */
+  | ({
+      type: "merge-begun";
+      command: string;
+      base: string;
+      tip: string;
+      conflicts: string[];
+      sharing: string[];
+    } & OfPhase)
+  | ({
+      type: "phase-merged";
+      command: string;
+      sha: string;
+      into: string;
+      /** What the phase changed. */
+      files: string[];
+      /** Files of the checkout that hold changes of the user's and were not brought along. */
+      leftBehind: string[];
+    } & OfPhase)
+  | ({ type: "merge-failed"; command: string; why: string } & OfPhase)
+  /** It is too large: from here on its sub-phases do its work. */
+  | ({ type: "phase-split"; cause: SplitCause; reason: string; parts: Phase[] } & OfPhase)
   | ({
       type: "session-started";
       purpose: Purpose;

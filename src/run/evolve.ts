@@ -7,7 +7,10 @@ import { costOf } from "../context/prices.js";
 import type { CommitKind, SessionEnd } from "./command.js";
 import type { FactOf, RunEvent, Usage } from "./event.js";
 import { failingIn } from "./failing.js";
+import { mergeBegun, mergeFailed, phaseMerged } from "./merging.js";
 import type { Question } from "./question.js";
+import { type Folding as Rostered, rosterOf, setPhase } from "./roster.js";
+import { partEnded, phaseSplit } from "./splitting.js";
 import {
   type Attempt,
   type GateResult,
@@ -19,12 +22,12 @@ import {
   stateOfPhase,
 } from "./state.js";
 
-interface Folding extends RunState {
-  phases: Map<string, PhaseState>;
+interface Folding extends Rostered {
   sessions: Map<string, SessionState>;
   usersPaths: Map<string, string>;
   inFlight: Map<string, never>;
   questions: Map<string, Question>;
+  serialised: Set<string>;
 }
 
 /** The first event makes the state, every further one changes it in place. */
@@ -62,6 +65,7 @@ function started(event: FactOf<"run-started"> & RunEvent): RunState {
     format: event.format,
     config: event.config,
     parallel: event.parallel,
+    apart: event.parallel > 1,
     gates: event.gates,
     branch: event.branch,
     noted: undefined,
@@ -69,6 +73,10 @@ function started(event: FactOf<"run-started"> & RunEvent): RunState {
     top: event.top,
     cwd: event.cwd,
     phases: new Map(phases),
+    roster: rosterOf(event.plan, new Map(phases)),
+    parents: new Map(),
+    merged: new Map(),
+    serialised: new Set<string>(),
     sessions: new Map(),
     inFlight: new Map(),
     questions: new Map(),
@@ -85,6 +93,7 @@ function started(event: FactOf<"run-started"> & RunEvent): RunState {
     toldOnContext: undefined,
     now: event.at,
     forecast: new Map(),
+    forecastSamples: 0,
     handoffs: new Map(Object.entries(event.handoffs ?? {})),
   };
 }
@@ -145,6 +154,7 @@ function apply(state: Folding, event: RunEvent): void {
       return session(state, event, (current) => ({ ...current, reread: event.reread }));
     case "forecast-made":
       state.forecast = new Map(event.phases.map((phase) => [phase.phase, phase]));
+      state.forecastSamples = event.samples;
       return;
     case "question-asked": {
       const { question, kind, phase, session: asking, text, choices, fallback, minutes } = event;
@@ -168,7 +178,7 @@ function apply(state: Folding, event: RunEvent): void {
       return sessionEnded(state, event);
     case "gate-finished": {
       const { gate, name, passed, why, output } = event;
-      const check = state.plan.phases.find(({ id }) => id === event.phase)?.gates.find(({ id }) => id === gate)?.check;
+      const check = state.roster.planned.get(event.phase)?.gates.find(({ id }) => id === gate)?.check;
       if (passed && check?.type === "command") timed(state, check.command, event.ms);
       return attempt(state, event.phase, (phase) =>
         phase.step === "verifying"
@@ -177,7 +187,7 @@ function apply(state: Folding, event: RunEvent): void {
       );
     }
     case "commit-made":
-      if (event.ref === undefined) state.head = event.sha;
+      if (event.ref === undefined && worksInCheckout(state, event.phase)) state.head = event.sha;
       attempt(state, event.phase, (phase) => ({ ...phase, fruitless: undefined }));
       return committed(state, event.phase, event.kind, event.sha);
     case "decision-recorded":
@@ -192,7 +202,7 @@ function apply(state: Folding, event: RunEvent): void {
       const phase = stateOfPhase(state, event.phase);
       if (!isAttempt(phase)) return;
       const { sessions, commits } = phase;
-      state.phases.set(event.phase, {
+      setPhase(state, event.phase, {
         step: "done",
         verified: event.verified,
         byUser: false,
@@ -200,8 +210,19 @@ function apply(state: Folding, event: RunEvent): void {
         tasksDone: event.tasksDone,
         commits,
       });
-      return;
+      return partEnded(state, event.phase);
     }
+    case "phase-serialised":
+      state.serialised.add(event.phase);
+      return;
+    case "merge-begun":
+      return mergeBegun(state, event);
+    case "phase-merged":
+      return phaseMerged(state, event);
+    case "merge-failed":
+      return mergeFailed(state, event);
+    case "phase-split":
+      return phaseSplit(state, event);
     case "phase-failed": {
       const phase = stateOfPhase(state, event.phase);
       const { sessions, tasksDone, commits } = leftBy(phase);
@@ -209,7 +230,7 @@ function apply(state: Folding, event: RunEvent): void {
       const failure = { category, message, recommendation };
       const attempted = isAttempt(phase) ? phase : undefined;
       if (recommendation === "halt" || state.config.on_failure === "stop") state.halted = true;
-      state.phases.set(event.phase, {
+      setPhase(state, event.phase, {
         step: "failed",
         failure,
         attempted,
@@ -253,7 +274,7 @@ function apply(state: Folding, event: RunEvent): void {
       for (const path of event.usersPaths) state.usersPaths.set(path, event.since ?? "");
       for (const [id, phase] of state.phases) {
         if (isAttempt(phase))
-          state.phases.set(id, { ...phase, staged: [...new Set([...phase.staged, ...event.staged])] });
+          setPhase(state, id, { ...phase, staged: [...new Set([...phase.staged, ...event.staged])] });
       }
       return resumed(state);
     case "run-held":
@@ -264,23 +285,24 @@ function apply(state: Folding, event: RunEvent): void {
       return;
     case "skip-requested": {
       const phase = stateOfPhase(state, event.phase);
-      if (isAttempt(phase)) state.phases.set(event.phase, { ...phase, skipping: true });
-      else if (phase.step !== "done") state.phases.set(event.phase, { step: "skipped", ...leftBy(phase) });
-      return;
+      if (isAttempt(phase)) setPhase(state, event.phase, { ...phase, skipping: true });
+      else if (phase.step !== "done") setPhase(state, event.phase, { step: "skipped", ...leftBy(phase) });
+      return partEnded(state, event.phase);
     }
     case "phase-skipped": {
       const phase = stateOfPhase(state, event.phase);
-      state.phases.set(event.phase, { step: "skipped", ...leftBy(phase) });
-      return;
+      setPhase(state, event.phase, { step: "skipped", ...leftBy(phase) });
+      return partEnded(state, event.phase);
     }
     case "session-ready": {
       const { model, agentSession, window, compactAt } = event;
       return session(state, event, (current) => ({ ...current, model, agentSession, window, compactAt }));
     }
     case "command-abandoned":
-      for (const [id, phase] of state.phases) {
+      for (const id of state.roster.underWay) {
+        const phase = stateOfPhase(state, id);
         if (phase.step === "starting" && `${id}/a${phase.attempt}/start` === event.command)
-          state.phases.set(id, { ...phase, step: "waiting" });
+          setPhase(state, id, { ...phase, step: "waiting" });
       }
       return;
     case "plan-changed":
@@ -288,6 +310,7 @@ function apply(state: Folding, event: RunEvent): void {
       for (const id of event.removed) state.phases.delete(id);
       for (const id of event.added)
         state.phases.set(id, { step: "waiting", attempt: 1, before: undefined, tasksInGit: [] });
+      state.roster = rosterOf(state.plan, state.phases);
       return;
     case "door-refused":
     case "tool-finished":
@@ -340,17 +363,17 @@ function issued(state: Folding, { command }: FactOf<"command-issued">): void {
         ...current,
         ...(purpose === "verify"
           ? { step: "reviewing", results: resultsOf(current) }
-          : { step: purpose === "remediate" ? "remediating" : "working", failing: failingFor(current), results: [] }),
+          : { step: purpose === "work" ? "working" : "remediating", failing: failingFor(current), results: [] }),
         next: { type: "running", session: id },
         sessions: [...current.sessions, id],
         tasksAtSessionStart: current.tasksDone.length,
         settled: false,
-        ...(purpose === "remediate" && current.step === "verifying" ? repairing(current) : {}),
+        ...(purpose !== "work" && purpose !== "verify" && current.step === "verifying" ? repairing(current) : {}),
       }));
     }
     case "commit":
       return attempt(state, command.phase, (current) =>
-        command.kind === "phase" && current.step === "verifying"
+        (command.kind === "phase" || command.kind === "merge") && current.step === "verifying"
           ? { ...current, step: "committing", committed: false }
           : current,
       );
@@ -358,6 +381,7 @@ function issued(state: Folding, { command }: FactOf<"command-issued">): void {
     case "end-session":
     case "run-gate":
     case "inspect-phase":
+    case "merge-phase":
       return;
     default:
       command satisfies never;
@@ -401,6 +425,12 @@ function answered(state: Folding, { question: id, choice, by }: FactOf<"question
       return;
     case "failure":
       return answeredFailure(state, question.phase, choice);
+    case "split":
+      if (choice !== "split") attempt(state, question.phase, (phase) => ({ ...phase, unsplit: true }));
+      return;
+    case "merge":
+      if (choice === "retry") attempt(state, question.phase, retryMerge);
+      return;
     case "gate":
     case "verify":
       return;
@@ -415,16 +445,18 @@ function answeredFailure(state: Folding, id: string, choice: string): void {
   if (phase?.step !== "failed") return;
   const { attempted } = phase;
   if (choice === "abort") state.stopping = true;
-  else if (choice === "skip") state.phases.set(id, { step: "skipped", ...leftBy(phase) });
+  else if (choice === "skip") setPhase(state, id, { step: "skipped", ...leftBy(phase) });
   else if (choice === "revise")
-    state.phases.set(id, {
+    setPhase(state, id, {
       step: "waiting",
       attempt: (attempted?.attempt ?? 0) + 1,
       before: attempted,
       tasksInGit: [],
     });
+  else if (choice === "continue" && attempted?.merge !== undefined)
+    setPhase(state, id, retryMerge({ ...attempted, step: "verifying", results: [] }));
   else if (choice === "continue" && attempted !== undefined)
-    state.phases.set(id, {
+    setPhase(state, id, {
       ...attempted,
       commitFailure: undefined,
       accepted: true,
@@ -437,7 +469,7 @@ function answeredFailure(state: Folding, id: string, choice: string): void {
 /** A result that names tasks as completed reports them. */
 function resultReported(state: Folding, event: FactOf<"result-reported">): void {
   session(state, event, (current) => ({ ...current, result: event.result }));
-  const known = state.plan.phases.find(({ id }) => id === event.phase)?.tasks.map((task) => task.id) ?? [];
+  const known = state.roster.planned.get(event.phase)?.tasks.map((task) => task.id) ?? [];
   const { status, tasks_completed } = event.result;
   const claimed = status === "completed" || status === "needs_human_verification" ? tasks_completed : [];
   attempt(state, event.phase, (phase) => {
@@ -461,13 +493,16 @@ function timed(state: Folding, command: string, ms: number): void {
   times.set(command, [...(times.get(command) ?? []), ms].slice(-20));
 }
 
+/** As many repairs again as before. */
+const retryMerge = (phase: Extract<PhaseState, Attempt>): PhaseState =>
+  phase.merge === undefined ? phase : { ...phase, merge: { ...phase.merge, repairsBefore: phase.remediations } };
+
 /** A repair begins: what failed this time is remembered, and everything is looked at again after it. */
 const repairing = (phase: Extract<PhaseState, { step: "verifying" }>) => ({
   remediations: phase.remediations + 1,
   failures: [...phase.failures, failingFor(phase).map((result) => result.gate)],
-  inspected: undefined,
-  reviewed: undefined,
-  human: undefined,
+  // In a merged state the phase itself was judged already.
+  ...(phase.merge === undefined ? { inspected: undefined, reviewed: undefined, human: undefined } : {}),
 });
 
 const failingFor = (phase: Extract<PhaseState, Attempt>): GateResult[] =>
@@ -477,18 +512,18 @@ const resultsOf = (phase: Extract<PhaseState, Attempt>): GateResult[] => ("resul
 
 function starting(state: Folding, id: string): void {
   const phase = stateOfPhase(state, id);
-  if (phase.step === "waiting") state.phases.set(id, { ...phase, step: "starting" });
+  if (phase.step === "waiting") setPhase(state, id, { ...phase, step: "starting" });
 }
 
 /** A further attempt goes on from what the one before it left: it is the run's own work, not the user's. */
 function phaseStarted(state: Folding, event: FactOf<"phase-started"> & RunEvent): void {
-  state.head = event.head;
+  if (event.worktree === undefined) state.head = event.head;
   const waiting = stateOfPhase(state, event.phase);
   // Skipped in the moment it was being started: it stays so.
   if (waiting.step !== "starting") return;
   const { before } = waiting;
-  const { attempt, head, baseline, staged } = event;
-  state.phases.set(event.phase, {
+  const { attempt, head, baseline, staged, worktree } = event;
+  setPhase(state, event.phase, {
     step: "working",
     next: { type: "session" },
     failing: [],
@@ -496,6 +531,12 @@ function phaseStarted(state: Folding, event: FactOf<"phase-started"> & RunEvent)
     head,
     baseline,
     staged,
+    worktree,
+    merge: undefined,
+    merges: 0,
+    merged: undefined,
+    parts: [],
+    unsplit: false,
     sessions: before?.sessions ?? [],
     tasksDone: before?.tasksDone ?? waiting.tasksInGit,
     commits: before?.commits ?? [],
@@ -533,12 +574,27 @@ function resumed(state: Folding): void {
     if (phase.step !== "failed") continue;
     // What only waited for a person is verified again, and asked again.
     if (phase.failure.category === "human_needed" && phase.attempted !== undefined) {
-      state.phases.set(id, { ...phase.attempted, step: "verifying", results: [], settled: true });
+      setPhase(state, id, { ...phase.attempted, step: "verifying", results: [], settled: true });
       continue;
     }
-    const attempt = (phase.attempted?.attempt ?? 0) + 1;
-    state.phases.set(id, { step: "waiting", attempt, before: phase.attempted, tasksInGit: [] });
+    setPhase(state, id, againAfter(phase));
   }
+}
+
+function againAfter({ failure, attempted }: Extract<PhaseState, { step: "failed" }>): PhaseState {
+  if (attempted !== undefined && attempted.parts.length > 0) return { ...attempted, step: "split" };
+  if (failure.category === "merge_conflict" && attempted?.worktree !== undefined) {
+    const again = { ...attempted, commitFailure: undefined, results: [] };
+    return attempted.merge === undefined ? { ...again, step: "merging" } : retryMerge({ ...again, step: "verifying" });
+  }
+  return { step: "waiting", attempt: (attempted?.attempt ?? 0) + 1, before: attempted, tasksInGit: [] };
+}
+
+/** Whether its commits go to the run's own checkout. */
+function worksInCheckout({ phases }: Folding, id: string): boolean {
+  const phase = phases.get(id);
+  const attempted = phase?.step === "failed" ? phase.attempted : phase;
+  return attempted === undefined || !("worktree" in attempted) || attempted.worktree === undefined;
 }
 
 function leftBy(phase: PhaseState): Pick<Attempt, "sessions" | "tasksDone" | "commits"> {
@@ -612,6 +668,11 @@ function sessionEnded(state: Folding, event: FactOf<"session-ended"> & RunEvent)
     }
     if (phase.step !== "reviewing" && event.reason === "result" && ended?.result?.status === "needs_human_verification")
       return { ...phase, step: "verifying", results: [], human: ended.result.summary };
+    // A merged state is judged by its gates alone.
+    if (phase.merge !== undefined && ended?.result !== undefined && event.reason !== "skipped") {
+      const { next: _, ...rest } = phase;
+      return { ...rest, step: "verifying", results: [] };
+    }
     // Also when Segno ended right after the result was handed in: it is a fact, and the gates follow.
     if ((event.reason === "result" || event.reason === "killed") && ended?.result?.status === "completed") {
       if (phase.step !== "reviewing") return { ...phase, step: "verifying", results: [] };
@@ -633,7 +694,7 @@ function committed(state: Folding, id: string, kind: CommitKind, sha: string | u
       failed.attempted === undefined
         ? undefined
         : { ...failed.attempted, commits, commitsFinished: failed.attempted.commitsFinished + 1 };
-    state.phases.set(id, { ...failed, attempted, commits, leftCommitted: true });
+    setPhase(state, id, { ...failed, attempted, commits, leftCommitted: true });
     return;
   }
   attempt(state, id, (phase) => {
@@ -648,7 +709,10 @@ function committed(state: Folding, id: string, kind: CommitKind, sha: string | u
     ) {
       return { ...phase, ...finished, next: { type: "session" } };
     }
-    return phase.step === "committing" ? { ...phase, ...finished, committed: true } : { ...phase, ...finished };
+    if (phase.step !== "committing") return { ...phase, ...finished };
+    if (phase.worktree === undefined) return { ...phase, ...finished, committed: true };
+    const { committed: _, ...rest } = phase;
+    return { ...rest, ...finished, step: "merging", merge: undefined };
   });
 }
 
@@ -659,7 +723,7 @@ function commitRefused(state: Folding, { phase: id, kind, why, output }: FactOf<
   const refused = { gate: COMMIT_GATE, name: "the commit", passed: false, why, output };
   const { committed: _, ...phase } = before;
   const results = [...phase.results, refused];
-  state.phases.set(id, { ...phase, step: "verifying", results, commitsFinished: phase.commitsFinished + 1 });
+  setPhase(state, id, { ...phase, step: "verifying", results, commitsFinished: phase.commitsFinished + 1 });
 }
 
 const COMMIT_GATE = "commit";
@@ -681,7 +745,7 @@ const turnOf = (current: SessionState) => {
 
 function attempt(state: Folding, id: string, change: (phase: Extract<PhaseState, Attempt>) => PhaseState): void {
   const phase = stateOfPhase(state, id);
-  if (isAttempt(phase)) state.phases.set(id, change(phase));
+  if (isAttempt(phase)) setPhase(state, id, change(phase));
 }
 
 function session(state: Folding, event: { session: string }, change: (current: SessionState) => SessionState): void {

@@ -5,7 +5,16 @@ export interface Choice {
   meaning: string;
 }
 
-export type QuestionKind = "context" | "before-phase" | "gate" | "verify" | "failure" | "checkpoint" | "head";
+export type QuestionKind =
+  | "context"
+  | "before-phase"
+  | "gate"
+  | "verify"
+  | "failure"
+  | "checkpoint"
+  | "head"
+  | "merge"
+  | "split";
 
 export interface Question {
   id: string;
@@ -47,6 +56,16 @@ export const FAILURE_CHOICES: readonly Choice[] = [
   { key: "s", name: "skip", meaning: "leave the phase out" },
   { key: "a", name: "abort", meaning: "stop the run" },
   { key: "l", name: "leave", meaning: "leave it failed, and go on with phases that do not depend on it" },
+];
+
+export const MERGE_CHOICES: readonly Choice[] = [
+  { key: "r", name: "retry", meaning: "let an agent try again (after you looked at the worktree, or changed it)" },
+  { key: "l", name: "leave", meaning: "hold the phase back; everything that does not depend on it goes on" },
+];
+
+export const SPLIT_CHOICES: readonly Choice[] = [
+  { key: "s", name: "split", meaning: "into these sub-phases, at once" },
+  { key: "w", name: "whole", meaning: "go on with the phase as it is" },
 ];
 
 export const GO_ON_CHOICES: readonly Choice[] = [

@@ -2,9 +2,13 @@
  * The state of a run, folded from its journal.
  *
  *   phase     waiting ─ dependencies done ─▶ starting ─▶ working ─ result ─▶ verifying ─ gates pass ─▶ committing ─▶ done
- *                                                         ▲                    │ fail
- *                                                         └── remediating ◀────┘
- *                                                         verifying ─ gates pass ─▶ inspected ─ verify: agent ─▶ reviewing ─▶ verifying
+ *                                                         ▲                    │ fail                      │ in a worktree of its own
+ *                                                         └── remediating ◀────┘                           ▼
+ *                                                                  ▲           ▲                        merging ─ swapped in ─▶ done
+ *                                                                  │ conflict, └── others were merged meanwhile ──┘
+ *                                                                  │ gates fail merged
+ *             verifying ─ gates pass ─▶ inspected ─ verify: agent ─▶ reviewing ─▶ verifying
+ *             working ─ too large ─▶ split(parts) ─ all parts done ─▶ verifying
  *             any ─▶ failed(category) ─ resumed ─▶ waiting(next attempt) · skipped
  *
  *   session   starting ─▶ turning ─▶ idle ─ stopped at a boundary ─▶ checkpointing ─▶ idle ─▶ ended(reason)
@@ -21,12 +25,41 @@ import type { Command, Purpose, SessionEnd, TurnKind } from "./command.js";
 import type { BlobRef, CriterionVerdict, StopWhy, Suspicion, TurnEnd, Usage } from "./event.js";
 import type { PhaseFailure, PhaseResult } from "./outcome.js";
 import type { Question } from "./question.js";
+import type { Roster } from "./roster.js";
+
+/** A checkout of a phase's own, outside the repository. */
+export interface Worktree {
+  folder: string;
+  branch: string;
+}
+
+/** What others merged meanwhile, in the phase's worktree: not committed until the gates pass on it. */
+export interface Merge {
+  /** The commit that was merged in, and the phase's own newest before it. */
+  base: string;
+  tip: string;
+  conflicts: string[];
+  /** Phases whose gates count here, too: they are merged already, and touched the same files. */
+  sharing: string[];
+  /** Repairs of the phase before this merge. */
+  repairsBefore: number;
+}
 
 /** What holds for every phase that was started. */
 export interface Attempt {
   attempt: number;
   head: string;
   baseline: string;
+  /** Where it works; undefined: in the run's own checkout. */
+  worktree: Worktree | undefined;
+  merge: Merge | undefined;
+  /** How often it was taken to the merge train, and the commit that brought it in. */
+  merges: number;
+  merged: string | undefined;
+  /** The sub-phases it was split into. */
+  parts: string[];
+  /** A person, or the configuration, said that it is not split. */
+  unsplit: boolean;
   /** Paths the user had staged when the phase began: theirs to commit. */
   staged: string[];
   sessions: string[];
@@ -89,6 +122,10 @@ export type PhaseState =
   /** An independent session judges it. */
   | ({ step: "reviewing"; next: Next; results: GateResult[] } & Attempt)
   | ({ step: "committing"; committed: boolean; results: GateResult[] } & Attempt)
+  /** Committed in its worktree, and on its way to the run's branch. */
+  | ({ step: "merging"; results: GateResult[] } & Attempt)
+  /** Its sub-phases do its work. */
+  | ({ step: "split" } & Attempt)
   | ({ step: "done"; verified: boolean; byUser: boolean } & Pick<Attempt, "sessions" | "tasksDone" | "commits">)
   | { step: "skipped"; sessions: string[]; tasksDone: string[]; commits: string[] }
   | ({ step: "failed"; failure: PhaseFailure; attempted: Attempt | undefined; leftCommitted: boolean } & Pick<
@@ -156,7 +193,9 @@ export interface RunState {
   plan: Plan;
   format: FormatName | undefined;
   config: Config;
+  /** How many phases may be under way at once, and whether each has a worktree of its own. */
   parallel: number;
+  apart: boolean;
   gates: "block" | "report";
   branch: string;
   /** The tree when the run last came to rest: what differs from it at a resume is the user's. */
@@ -166,6 +205,13 @@ export interface RunState {
   top: string;
   cwd: string;
   phases: ReadonlyMap<string, PhaseState>;
+  roster: Roster;
+  /** The phase a sub-phase is part of. */
+  parents: ReadonlyMap<string, string>;
+  /** What merged phases changed, in order. */
+  merged: ReadonlyMap<string, { files: readonly string[]; worktree: Worktree }>;
+  /** Phases that were said to wait because they claim files of another. */
+  serialised: ReadonlySet<string>;
   sessions: ReadonlyMap<string, SessionState>;
   inFlight: ReadonlyMap<string, Command>;
   questions: ReadonlyMap<string, Question>;
@@ -190,11 +236,13 @@ export interface RunState {
   /** The newest moment that is known to have come. */
   now: string;
   forecast: ReadonlyMap<string, PhaseForecast>;
+  /** On how many earlier phases it rests. */
+  forecastSamples: number;
   handoffs: ReadonlyMap<string, BlobRef>;
 }
 
 export const phaseOf = (state: RunState, id: string): Phase => {
-  const phase = state.plan.phases.find((candidate) => candidate.id === id);
+  const phase = state.roster.planned.get(id);
   if (phase === undefined) throw new Error(`no phase ${id} in the plan of run ${state.run}`);
   return phase;
 };

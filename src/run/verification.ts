@@ -3,8 +3,10 @@ import { wantsReview } from "../plan/review.js";
 import { type Command, commandId } from "./command.js";
 import type { Fact } from "./event.js";
 import { failingIn } from "./failing.js";
+import { gatesToPass, hasConflict, repairMerge } from "./merging.js";
 import type { PhaseFailure } from "./outcome.js";
 import { VERDICT_CHOICES } from "./question.js";
+import { type WantedSplit, wantsSplitForRepair } from "./splitting.js";
 import { type GateResult, type PhaseState, phaseOf, type RunState } from "./state.js";
 
 type Verifying = Extract<PhaseState, { step: "verifying" }>;
@@ -19,18 +21,21 @@ export type Verified =
   | { type: "settle" }
   | { type: "review" }
   | { type: "repair" }
+  | { type: "split"; wanted: WantedSplit }
   | { type: "fail"; failure: PhaseFailure };
 
 export function verify(state: RunState, id: string, phase: Verifying): Verified {
-  const { gates } = phaseOf(state, id);
-  const { attempt, results } = phase;
+  const gates = gatesToPass(state, id, phase);
+  const { attempt, results, merge } = phase;
   const judged = new Set(results.map((result) => result.gate));
   const round = phase.remediations;
-  const enough = state.config.gates_fail_fast && results.some((result) => !result.passed);
+  // With a conflict in it the tree means nothing.
+  const enough = hasConflict(results) || (state.config.gates_fail_fast && results.some((result) => !result.passed));
   const open = enough ? [] : gates.filter((gate) => !judged.has(gate.id));
   const runnable = open.find((gate) => gate.check.type !== "manual");
   if (runnable !== undefined) {
-    const command = commandId(id, attempt, "gate", `r${round}`, runnable.id);
+    const merged = merge === undefined ? [] : [`m${phase.merges}`];
+    const command = commandId(id, attempt, "gate", ...merged, `r${round}`, runnable.id);
     return {
       type: "perform",
       command: { type: "run-gate", id: command, phase: id, attempt, gate: runnable.id, round },
@@ -38,6 +43,11 @@ export function verify(state: RunState, id: string, phase: Verifying): Verified 
   }
   const failing = results.filter((result) => !result.passed);
   const reports = state.gates === "report";
+  if (failing.length > 0 && merge !== undefined && (!reports || hasConflict(failing))) {
+    const repaired = repairMerge(state, id, phase, failing);
+    return repaired.type === "decided" ? repaired.decision : repaired;
+  }
+  if (merge !== undefined) return { type: "passed" };
   if (failing.length > 0 && !reports) return repair(state, id, phase, failing);
   if (phase.inspected === undefined) {
     const command = commandId(id, attempt, "inspect", `r${round}`);
@@ -143,11 +153,11 @@ function repair(state: RunState, id: string, phase: Verifying, failing: readonly
   if (growing(phase.lines))
     return fail(`each repair changes more than the one before it, and its gates still fail${tries}`, "ask");
   const expected = state.forecast.get(id)?.percent ?? 0;
-  if (failing.length > MOST_ISSUES && expected > MUCH_OF_A_WINDOW)
-    return fail(
-      `${failing.length} gates fail, and repairing them is expected to need ${expected} % of a session: split it`,
-      "split",
-    );
+  if (failing.length > MOST_ISSUES && expected > MUCH_OF_A_WINDOW) {
+    const why = `${failing.length} gates fail, and repairing them is expected to need ${expected} % of a session`;
+    const wanted = wantsSplitForRepair(state, id, phase, `${why} (${names})`);
+    return wanted === undefined ? fail(`${why}: split it`, "split") : { type: "split", wanted };
+  }
   return { type: "repair" };
 }
 

@@ -71,6 +71,9 @@ export interface ToolAnswer {
   isError: boolean;
 }
 
+/** Well-formed, but it makes no sense: the message says what to do. */
+export class ToolRefusal extends Error {}
+
 export type ToolHandlers = { [N in ToolName]: (input: ToolInput<N>) => string };
 
 export interface SegnoTools {
@@ -101,7 +104,12 @@ function callTool<N extends ToolName>(name: N, input: unknown, handlers: ToolHan
       isError: true,
     };
   }
-  return { text: handlers[name](parsed.data as ToolInput<N>), isError: false };
+  try {
+    return { text: handlers[name](parsed.data as ToolInput<N>), isError: false };
+  } catch (error) {
+    if (error instanceof ToolRefusal) return { text: error.message, isError: true };
+    throw error;
+  }
 }
 
 const isToolName = (name: string): name is ToolName => name in toolSchemas;

@@ -161,6 +161,29 @@ export function lineOf(event: RunEvent): Line | undefined {
       ];
       return line("✎", `the plan was changed: ${what.join(", ") || "only its order"}`);
     }
+    case "phase-serialised":
+      return line("‖", `waits for phase ${event.behind}: both claim ${event.files.slice(0, 5).join(", ")}`);
+    case "merge-begun":
+      return event.conflicts.length === 0
+        ? line("⑃", "others were merged meanwhile: the gates run again on the merged state")
+        : line("⑃", `conflicts with what was merged meanwhile: ${event.conflicts.slice(0, 5).join(", ")}`);
+    case "phase-merged": {
+      const behind =
+        event.leftBehind.length === 0
+          ? ""
+          : `; not brought along in your checkout, because you changed them: ${event.leftBehind.slice(0, 5).join(", ")}`;
+      return line("⑃", `merged into ${event.into} as ${event.sha.slice(0, 9)}${behind}`);
+    }
+    case "merge-failed":
+      return line("✗", event.why);
+    case "phase-split": {
+      const parts = event.parts.map((part) => part.id).join(", ");
+      const count = event.parts.length;
+      return line(
+        "⑂",
+        `Phase ${event.phase} too large (${event.reason}). Splitting into ${count} sub-phases, launching in parallel... ${parts}`,
+      );
+    }
     case "phase-done":
       return line("✔", event.verified ? "phase done, gates passed" : "phase done, unverified");
     case "phase-failed":

@@ -23,6 +23,9 @@ export interface PhaseFigures {
   cost_usd: number | undefined;
   context: ContextFigures;
   forecast: { sessions: number; tokens: number } | undefined;
+  /** The phase it is a sub-phase of, and the sub-phases it was split into. */
+  part_of: string | undefined;
+  parts: string[];
 }
 
 /** What filled the phase's windows, over all its sessions, in tokens. */
@@ -101,6 +104,9 @@ export class RunReport {
           else known.tasks.total = phase.tasks.length;
         }
         return;
+      case "phase-split":
+        this.#split(event);
+        return;
       case "warned":
         this.#figures?.warnings.push(event.message);
         return;
@@ -158,7 +164,10 @@ export class RunReport {
         phase.peak_percent = Math.max(phase.peak_percent, event.reading.percent);
         return;
       case "progress-reported":
-        if (event.task !== undefined) phase.tasksDone.add(event.task);
+        if (event.task !== undefined) {
+          for (let at: typeof phase | undefined = phase; at !== undefined; at = this.#phases.get(at.part_of ?? ""))
+            at.tasksDone.add(event.task);
+        }
         return;
       case "compacted":
         phase.compactions++;
@@ -170,6 +179,7 @@ export class RunReport {
         ];
         return;
       case "commit-made":
+      case "phase-merged":
         phase.commits.push(event.sha);
         return;
       case "phase-done":
@@ -218,10 +228,24 @@ export class RunReport {
     }
   }
 
-  #add({ id, title, tasks }: Plan["phases"][number], status: PhaseFigures["status"]): void {
+  /** Sub-phases stand behind their phase. */
+  #split({ phase, parts }: Extract<RunEvent, { type: "phase-split" }>): void {
+    const before = [...this.#phases];
+    const at = before.findIndex(([id]) => id === phase) + 1;
+    const parent = this.#phases.get(phase);
+    if (parent !== undefined) parent.parts = [...parent.parts, ...parts.map(({ id }) => id)];
+    this.#phases.clear();
+    for (const [id, figures] of before.slice(0, at)) this.#phases.set(id, figures);
+    for (const part of parts) this.#add(part, "pending", phase);
+    for (const [id, figures] of before.slice(at)) this.#phases.set(id, figures);
+  }
+
+  #add({ id, title, tasks }: Plan["phases"][number], status: PhaseFigures["status"], part_of?: string): void {
     this.#phases.set(id, {
       id,
       title,
+      part_of,
+      parts: [],
       status,
       verified: false,
       sessions: 0,

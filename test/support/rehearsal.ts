@@ -1,4 +1,5 @@
 /** A run in this process: real Claude Code, real git, the stand-in model on loopback. */
+import { join } from "node:path";
 import { expect } from "vitest";
 import { claudeAgent } from "../../src/agents/claude.js";
 import { findProcesses } from "../../src/agents/processes.js";
@@ -83,6 +84,7 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
       gateEnv: env,
       isolated: true,
       permissionMode: "bypassPermissions",
+      worktrees: join(home, "worktrees"),
       onEvent: (event) => {
         events.push(event);
         options.onEvent?.(event, world);

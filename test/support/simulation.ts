@@ -47,7 +47,7 @@ export const anyPlan: fc.Arbitrary<Plan> = fc
       text: "",
       mark: undefined,
       complexity: undefined,
-      files: [],
+      files: index % 3 === 2 ? ["shared"] : [],
       criteria: [],
       readFirst: [],
       file: "PLAN.md",
@@ -60,10 +60,23 @@ export const anyLimits = fc.record({
   max_sessions_per_phase: fc.integer({ min: 1, max: 6 }),
   max_remediations: fc.integer({ min: 0, max: 2 }),
   parallel: fc.integer({ min: 1, max: 4 }),
+  split: fc.constantFrom("auto" as const, "ask" as const, "off" as const),
 });
 
 /** Choices the world makes; when they are used up it answers well, so that every run ends. */
-export const anyChoices = fc.array(fc.nat(1_000), { maxLength: 120 });
+export const anyChoices: fc.Arbitrary<number[]> = fc.oneof(
+  { weight: 1, arbitrary: fc.array(fc.nat(1_000), { maxLength: 120 }) },
+  // Small numbers are what the library likes, and they are the good answers: evenly spread ones reach the rest.
+  { weight: 4, arbitrary: fc.tuple(fc.integer(), fc.nat(300)).map(([seed, length]) => spread(seed, length)) },
+);
+
+function spread(seed: number, length: number): number[] {
+  let state = seed >>> 0;
+  return Array.from({ length }, () => {
+    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x6d2b79f5) >>> 0;
+    return ((state ^ (state >>> 12)) >>> 4) % 1_000;
+  });
+}
 
 export interface Simulated {
   events: RunEvent[];
@@ -75,7 +88,13 @@ export function simulate(
   {
     parallel,
     ...limits
-  }: { parallel: number; max_restarts: number; max_sessions_per_phase: number; max_remediations: number },
+  }: {
+    parallel: number;
+    max_restarts: number;
+    max_sessions_per_phase: number;
+    max_remediations: number;
+    split?: "auto" | "ask" | "off";
+  },
   choices: readonly number[],
   check: (state: RunState, event: RunEvent) => void = () => {},
 ): Simulated {
@@ -126,8 +145,8 @@ export function simulate(
     }
     if (open.length === 0) continue;
     const [command] = open.splice(choose(open.length), 1) as [Command];
-    for (const fact of answer(command, plan, choose)) append(fact);
-    if (choose(40) === 39) append({ type: "stop-requested", by: "test" });
+    for (const fact of answer(command, (state as unknown as RunState).plan, choose)) append(fact);
+    for (const fact of meddle(state as unknown as RunState, choose)) append(fact);
   }
   return { events, state: state as unknown as RunState };
 }
@@ -136,7 +155,18 @@ function answer(command: Command, plan: Plan, choose: (n: number) => number): Fa
   const { id, phase, attempt } = command;
   switch (command.type) {
     case "start-phase":
-      return [{ type: "phase-started", command: id, phase, attempt, head: "h", baseline: "b", staged: [] }];
+      return [
+        {
+          type: "phase-started",
+          command: id,
+          phase,
+          attempt,
+          head: "h",
+          baseline: "b",
+          staged: [],
+          worktree: command.apart === true ? { folder: `/w/${phase}`, branch: `segno/r/${phase}` } : undefined,
+        },
+      ];
     case "start-session": {
       const { session, purpose } = command;
       const place = { session, phase, attempt };
@@ -163,7 +193,7 @@ function answer(command: Command, plan: Plan, choose: (n: number) => number): Fa
         },
       ];
     case "run-gate": {
-      const passed = choose(3) !== 2;
+      const passed = choose(5) !== 4;
       return [
         {
           type: "gate-finished",
@@ -183,10 +213,10 @@ function answer(command: Command, plan: Plan, choose: (n: number) => number): Fa
     }
     case "commit": {
       const { kind } = command;
-      const what = choose(8);
-      if (what === 7)
+      const what = choose(30);
+      if (what === 29)
         return [{ type: "commit-failed", command: id, phase, attempt, kind, category: "agent_error", why: "x" }];
-      if (what > 4) return [{ type: "commit-skipped", command: id, phase, attempt, kind, why: "nothing changed" }];
+      if (what > 20) return [{ type: "commit-skipped", command: id, phase, attempt, kind, why: "nothing changed" }];
       return [{ type: "commit-made", command: id, phase, attempt, kind, sha: id, files: 1, leftOut: [] }];
     }
     case "inspect-phase": {
@@ -203,6 +233,16 @@ function answer(command: Command, plan: Plan, choose: (n: number) => number): Fa
           undocumented: false,
         },
       ];
+    }
+    case "merge-phase": {
+      const what = choose(6);
+      if (what === 5) return [{ type: "merge-failed", command: id, phase, attempt, why: "x" }];
+      if (what > 2) {
+        const conflicts = what === 4 ? ["a"] : [];
+        return [{ type: "merge-begun", command: id, phase, attempt, base: "b", tip: "t", conflicts, sharing: [] }];
+      }
+      const merged = { type: "phase-merged", command: id, phase, attempt, sha: id, into: "main" } as const;
+      return [{ ...merged, files: [], leftBehind: [] }];
     }
     default:
       return command satisfies never;
@@ -230,8 +270,8 @@ function turn(
   const tasks = plan.phases.find((phase) => phase.id === place.phase)?.tasks ?? [];
   const task = tasks[choose(5)];
   if (task !== undefined) facts.push({ type: "progress-reported", ...place, message: "m", task: task.id });
-  const what = choose(6);
-  if (what === 0) facts.push({ type: "result-reported", ...place, result: result(choose(8)) });
+  const what = Math.max(0, choose(20) - 13);
+  if (what === 0) facts.push({ type: "result-reported", ...place, result: result(choose(10), tasks) });
   facts.push({
     type: "turn-ended",
     command: command.id,
@@ -241,8 +281,44 @@ function turn(
   return facts;
 }
 
-const result = (n: number): PhaseResult => ({
-  status: n === 7 ? "failed" : n === 6 ? "split_request" : n === 5 ? "needs_human_verification" : "completed",
+/** What people, limits and the clock do in between. */
+function meddle(state: RunState, choose: (n: number) => number): Fact[] {
+  switch (choose(60)) {
+    case 59:
+      return [{ type: "stop-requested", by: "test" }];
+    case 58:
+      return [{ type: "limit-reached", until: new Date(Date.parse(state.now) + 60_000).toISOString(), message: "x" }];
+    case 57:
+      return [
+        { type: "run-held", hold: "paused", by: "test" },
+        { type: "run-released", hold: "paused", by: "test" },
+      ];
+    case 56: {
+      const phase = state.plan.phases[choose(state.plan.phases.length)]?.id ?? "";
+      return [{ type: "skip-requested", phase, by: "test" }];
+    }
+    default:
+      return [];
+  }
+}
+
+/** A split that the tool would accept. */
+function splitDetails(tasks: Plan["phases"][number]["tasks"]): PhaseResult["split_details"] {
+  const half = Math.ceil(tasks.length / 2);
+  const part = (title: string, some: typeof tasks) => ({ title, tasks: some.map((task) => task.id) });
+  return { reason: "large", recommended_sub_phases: [part("a", tasks.slice(0, half)), part("b", tasks.slice(half))] };
+}
+
+const result = (n: number, tasks: Plan["phases"][number]["tasks"]): PhaseResult => ({
+  status:
+    n === 7
+      ? "failed"
+      : n === 6 && tasks.length > 1
+        ? "split_request"
+        : n === 5
+          ? "needs_human_verification"
+          : "completed",
+  split_details: n === 6 && tasks.length > 1 ? splitDetails(tasks) : undefined,
   summary: "s",
   tasks_completed: [],
   tasks_remaining: [],

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { good, type Result } from "../../engine/failure.js";
 import { planOptions, preparePlan, startRun } from "../../engine/start.js";
 import type { PlanOptions } from "../../plan/model.js";
@@ -86,6 +87,7 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
         gateEnv: { ...env, HOME: process.env.HOME ?? stage.home },
         isolated: true,
         permissionMode: config.permission_mode ?? "bypassPermissions",
+        worktrees: join(stage.folder, "worktrees"),
         onEvent: (event) => {
           report.take(event);
           print(event);

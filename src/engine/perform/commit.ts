@@ -1,13 +1,15 @@
 import { type CommitOutcome, type CommitRequest, commitChanges, keepSnapshot } from "../../git/commit.js";
 import { GitError } from "../../git/git.js";
 import { PARTIAL, TRAILERS, taskTrailer } from "../../git/history.js";
-import type { Plan, PlanMark } from "../../plan/model.js";
 import { markPlanFile } from "../../plan/write-back.js";
 import type { CommitKind } from "../../run/command.js";
 import { type Attempt, isAttempt, phaseOf, type RunState, stateOfPhase } from "../../run/state.js";
 import { dropCheckpoints } from "../checkpoint.js";
+import { groundOf } from "../ground.js";
 import { removeHandoff, writeHandoff } from "../handoff.js";
+import { markPlan } from "../marks.js";
 import type { Performer } from "../performer.js";
+import { planFiles } from "../plan-files.js";
 import { contentHash } from "../plan-reading.js";
 import { coolDown } from "../warm.js";
 import type { World } from "../world.js";
@@ -19,17 +21,21 @@ function asFailure(error: unknown): Extract<CommitOutcome, { type: "failed" }> {
 }
 
 const MB = 1024 * 1024;
-const MARKS: Record<"phase" | "failed", PlanMark> = { phase: "done", failed: "failed" };
 
 /** Commits what the phase changed; with the last commit of a phase go the marks in the plan. */
 export const commit: Performer<"commit"> = async (world, { id, phase, attempt, kind }) => {
-  const { run, git } = world;
+  const { run } = world;
   const { plan, config } = run.state;
   const state = attemptOf(run.state, phase);
+  const { git, branch } = groundOf(world, phase);
   if (kind !== "handover") await coolDown(world, phase);
+  if (kind === "handover" && state.merge !== undefined) {
+    run.append({ type: "commit-skipped", command: id, phase, attempt, kind, why: "a merge is under way" });
+    return;
+  }
   await reportPlanEdits(world, phase, state);
   await reportStashes(world, phase, state);
-  const marked = kind === "handover" ? new Map<string, string>() : await markPlan(world, phase, state, MARKS[kind]);
+  const marked = await marksFor(world, phase, state, kind);
   if (kind === "failed") await writeHandoff(world, phase);
   if (kind === "phase") removeHandoff(world, phase);
   if (kind === "failed" && !config.commit_on_failure) {
@@ -48,11 +54,13 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
       ["Segno-Attempt", String(attempt)],
       ["Co-Authored-By", `Claude (${modelOf(world, state)}) <noreply@anthropic.com>`],
     ],
-    baseline: state.baseline,
-    head: state.head,
+    // What is merged in is compared with what the phase had before.
+    baseline: kind === "merge" && state.merge !== undefined ? state.merge.tip : state.baseline,
+    head: kind === "merge" && state.merge !== undefined ? state.merge.tip : state.head,
+    merging: kind === "merge",
     staged: state.staged,
     usersPaths: run.state.usersPaths,
-    branch: run.state.branch,
+    branch,
     limits: { maxFileBytes: config.max_file_mb * MB, maxBinaryBytes: config.max_binary_mb * MB },
     plan: { files: plan.files, marked },
   };
@@ -98,8 +106,36 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
   }
 };
 
+/**
+ * The plan files as the commit has them. In a worktree they are nobody's to change: a failed phase is marked in the
+ * run's checkout, and a merge takes them as they came.
+ */
+async function marksFor(
+  world: World,
+  phase: string,
+  { tasksDone, worktree, merge }: Attempt,
+  kind: CommitKind,
+): Promise<Map<string, string>> {
+  const none = new Map<string, string>();
+  if (kind === "handover" || (kind === "phase" && worktree !== undefined)) return none;
+  if (kind === "merge") return merge === undefined ? none : plansAt(world, merge.base);
+  const marked = await markPlan(world, phase, { status: kind === "phase" ? "done" : "failed", tasksDone }, "HEAD");
+  return worktree === undefined ? marked : none;
+}
+
+async function plansAt({ git, run }: World, commit: string): Promise<Map<string, string>> {
+  const contents = new Map<string, string>();
+  for (const file of run.state.plan.files) {
+    const shown = await git.attempt(["cat-file", "blob", `${commit}:${file}`]);
+    if (shown.ok) contents.set(file, shown.stdout);
+  }
+  return contents;
+}
+
 /** What was stashed while the phase worked is in no commit: somebody should know. Segno never touches a stash. */
-async function reportStashes({ run, git }: World, phase: string, { startedAt }: Attempt): Promise<void> {
+async function reportStashes(world: World, phase: string, { startedAt }: Attempt): Promise<void> {
+  const { run } = world;
+  const { git } = groundOf(world, phase);
   const log = await git.attempt(["log", "-g", "--format=%ct", "refs/stash"]);
   if (!log.ok) return;
   const made = log.stdout.split("\n").filter((line) => line !== "" && Number(line) * 1_000 >= Date.parse(startedAt));
@@ -116,46 +152,26 @@ function attemptOf(run: RunState, phase: string): Attempt {
   return attempt;
 }
 
-function messageOf(template: string, phase: string, name: string, kind: CommitKind): string {
+export function messageOf(template: string, phase: string, name: string, kind: CommitKind): string {
   const values: Record<string, string> = {
     phase_id: phase,
     phase_name: name,
-    status: kind === "phase" ? "✓" : "⚠️ partial",
+    status: kind === "phase" ? "✓" : kind === "merge" ? "merged" : "⚠️ partial",
   };
   return template.replaceAll(/\{(\w+)\}/g, (whole, key: string) => values[key] ?? whole);
 }
 
-const modelOf = ({ run }: World, { sessions }: Attempt): string =>
+export const modelOf = ({ run }: World, { sessions }: Attempt): string =>
   run.state.sessions.get(sessions.at(-1) ?? "")?.model ?? run.state.config.model ?? "default model";
 
-/**
- * Marks the plan in the working tree, and makes the committed version from HEAD's: an edit the agent or the user made
- * in the file stays where it is, uncommitted.
- */
-async function markPlan(world: World, phase: string, state: Attempt, status: PlanMark): Promise<Map<string, string>> {
-  const { run, git } = world;
-  const { plan } = run.state;
-  const marks = { phase, status, tasksDone: state.tasksDone };
-  const marked = new Map<string, string>();
-  for (const file of filesToMark(plan, phase)) {
-    const current = world.readPlanFile(file);
-    if (typeof current === "string") {
-      const next = markPlanFile(plan, file, current, marks);
-      if (next !== current) world.writePlanFile(file, next);
-    }
-    const committed = await git.attempt(["cat-file", "blob", `HEAD:${file}`]);
-    if (committed.ok) marked.set(file, markPlanFile(plan, file, committed.stdout, marks));
-  }
-  return marked;
-}
-
-const filesToMark = (plan: Plan, phase: string): string[] => [
-  ...new Set([plan.file, plan.phases.find((candidate) => candidate.id === phase)?.file ?? plan.file]),
-];
-
 /** An agent's edit to a plan file changes nothing: the run's plan is frozen. It is said, and left out of the commit. */
-async function reportPlanEdits({ run, git, readPlanFile }: World, phase: string, state: Attempt): Promise<void> {
+async function reportPlanEdits(world: World, phase: string, state: Attempt): Promise<void> {
+  const { run } = world;
   const { plan } = run.state;
+  const { git, top } = groundOf(world, phase);
+  // In a merged state they hold what others marked.
+  if (state.merge !== undefined) return;
+  const { read: readPlanFile } = planFiles(top);
   const files: string[] = [];
   const seen: string[] = [];
   for (const file of plan.files) {

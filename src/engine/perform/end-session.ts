@@ -1,6 +1,7 @@
 import { reportedIn } from "../../handover/ledger.js";
 import { isAttempt, stateOfPhase } from "../../run/state.js";
 import { changedByPhase } from "../checkpoint.js";
+import { groundOf } from "../ground.js";
 import type { Performer } from "../performer.js";
 import type { World } from "../world.js";
 
@@ -33,7 +34,9 @@ export const endSession: Performer<"end-session"> = async (world, { id, session,
   world.run.append(ended, { type: "limit-reached", until, message: message ?? "a usage limit was reached" });
 };
 
-async function linesChanged({ run, git }: World, phase: string): Promise<number | undefined> {
+async function linesChanged(world: World, phase: string): Promise<number | undefined> {
+  const { run } = world;
+  const { git } = groundOf(world, phase);
   const state = stateOfPhase(run.state, phase);
   if (!isAttempt(state)) return undefined;
   const files = await changedByPhase(git, state.baseline, run.state.plan);

@@ -2,11 +2,13 @@ import { isDocumentation, suspicionsIn } from "../../gates/suspicion.js";
 import { diffOf } from "../../git/diff.js";
 import { isAttempt, phaseOf, stateOfPhase } from "../../run/state.js";
 import { changedByPhase } from "../checkpoint.js";
+import { groundOf } from "../ground.js";
 import type { Performer } from "../performer.js";
 
 /** All gates passed: looks at what the phase really changed, and whether every task was reported. */
 export const inspectPhase: Performer<"inspect-phase"> = async (world, { id, phase, attempt }) => {
-  const { run, git } = world;
+  const { run } = world;
+  const { git } = groundOf(world, phase);
   const state = stateOfPhase(run.state, phase);
   if (!isAttempt(state)) throw new Error(`phase ${phase} has no attempt`);
   const { gates, tasks } = phaseOf(run.state, phase);

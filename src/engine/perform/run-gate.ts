@@ -2,18 +2,24 @@ import { existsSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { runGate as execute, type GateVerdict } from "../../gates/run.js";
 import { withCleanCheckout } from "../../git/clean-checkout.js";
+import { unresolved } from "../../git/merge.js";
 import type { Gate } from "../../plan/model.js";
-import { phaseOf } from "../../run/state.js";
+import { type GateToPass, gatesToPass } from "../../run/merging.js";
+import { isAttempt, stateOfPhase } from "../../run/state.js";
+import { type Ground, groundOf } from "../ground.js";
 import type { Performer } from "../performer.js";
 import { isInside } from "../plan-files.js";
+import { setUpWorktree } from "../set-up.js";
 import { markerOf, type World } from "../world.js";
 
 /** Judges one frozen gate. Commands run in the directory the run was started in. */
 export const runGate: Performer<"run-gate"> = async (world, { id, phase, attempt, gate: gateId, round }) => {
   const { run } = world;
-  const gate = phaseOf(run.state, phase).gates.find((candidate) => candidate.id === gateId);
+  const state = stateOfPhase(run.state, phase);
+  if (!isAttempt(state)) throw new Error(`phase ${phase} has no attempt`);
+  const gate = gatesToPass(run.state, phase, state).find((candidate) => candidate.id === gateId);
   if (gate === undefined) throw new Error(`phase ${phase} has no gate ${gateId}`);
-  const { passed, exit, ms, why, output: text } = await judge(world, gate, id);
+  const { passed, exit, ms, why, output: text } = await judge(world, gate, id, groundOf(world, phase));
   const output = run.putBlob(text);
   const { name } = gate;
   run.append({
@@ -32,18 +38,29 @@ export const runGate: Performer<"run-gate"> = async (world, { id, phase, attempt
   });
 };
 
-async function judge(world: World, { check }: Gate, id: string): Promise<Omit<GateVerdict, "stdout">> {
+async function judge(
+  world: World,
+  { check }: GateToPass,
+  id: string,
+  ground: Ground,
+): Promise<Omit<GateVerdict, "stdout">> {
   const { run } = world;
   switch (check.type) {
     case "command":
       return run.state.config.gates_on === "tree"
-        ? runCommand(world, check, id, run.state.cwd)
-        : runClean(world, check, id);
+        ? runCommand(world, check, id, ground.cwd)
+        : runClean(world, check, id, ground);
     case "file": {
-      const path = join(run.state.top, check.path);
+      const path = join(ground.top, check.path);
       const passed =
-        isInside(run.state.top, path) && existsSync(path) && statSync(path).isFile() && statSync(path).size > 0;
+        isInside(ground.top, path) && existsSync(path) && statSync(path).isFile() && statSync(path).size > 0;
       return { passed, exit: null, ms: 0, why: passed ? "it is there" : `${check.path} was not written`, output: "" };
+    }
+    case "resolved": {
+      const left = unresolved(ground.top, check.paths);
+      const passed = left.length === 0;
+      const why = passed ? "none is marked" : `still marked in ${left.join(", ")}`;
+      return { passed, exit: null, ms: 0, why, output: left.join("\n") };
     }
     case "manual":
       return { passed: false, exit: null, ms: 0, why: MANUAL, output: "" };
@@ -72,22 +89,17 @@ function runCommand(
 }
 
 /** On a clean checkout of what would be committed, prepared as the user says. */
-async function runClean(world: World, check: CommandCheck, id: string): Promise<Omit<GateVerdict, "stdout">> {
-  const { run, git, gateEnv } = world;
-  const { top, cwd, config } = run.state;
+async function runClean(
+  world: World,
+  check: CommandCheck,
+  id: string,
+  { git }: Ground,
+): Promise<Omit<GateVerdict, "stdout">> {
+  const { top, cwd } = world.run.state;
   return withCleanCheckout(git, async (checkout) => {
-    const place = join(checkout, relative(top, cwd));
-    if (config.worktree_setup !== undefined) {
-      const setup = await execute({
-        command: config.worktree_setup,
-        cwd: checkout,
-        env: { ...gateEnv, SEGNO_CHECKOUT: top },
-        marker: markerOf(run.state.run, id),
-        timeoutMs: config.gate_timeout_minutes * 60_000,
-      });
-      if (!setup.passed) return { ...setup, why: `worktree_setup: ${setup.why}` };
-    }
-    return runCommand(world, check, id, place);
+    const setup = await setUpWorktree(world, checkout, id);
+    if (setup !== undefined) return { ...setup, why: `worktree_setup: ${setup.why}` };
+    return runCommand(world, check, id, join(checkout, relative(top, cwd)));
   });
 }
 

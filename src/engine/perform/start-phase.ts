@@ -1,8 +1,13 @@
 import { GitError } from "../../git/git.js";
-import { takeBaseline } from "../../git/start.js";
-import { stateOfPhase } from "../../run/state.js";
+import { tipOf } from "../../git/merge.js";
+import { type PhaseBaseline, takeBaseline } from "../../git/start.js";
+import { ensureWorktree } from "../../git/worktree.js";
+import { type Attempt, stateOfPhase, type Worktree } from "../../run/state.js";
+import { targetOf } from "../ground.js";
+import { markPlan } from "../marks.js";
 import type { Performer } from "../performer.js";
 import { takeUpPlanChanges } from "../plan-reading.js";
+import { setUpWorktree } from "../set-up.js";
 import type { World } from "../world.js";
 
 function asGitError(error: unknown): GitError {
@@ -14,8 +19,22 @@ function asGitError(error: unknown): GitError {
  * Takes up what the user changed in the plan, then remembers the tree before the phase, so that its commits hold exactly
  * what it changed. A further attempt keeps the first one's: what that left in the tree is the phase's own work.
  */
-export const startPhase: Performer<"start-phase"> = async (world, { id, phase, attempt }) => {
-  const { run, git } = world;
+export const startPhase: Performer<"start-phase"> = async (world, { id, phase, attempt, apart }) => {
+  const { run } = world;
+  // Only one phase at a time begins: the plan is read, and branches are made, in one place.
+  const before = starting.get(run) ?? Promise.resolve();
+  const begun = before.then(() => begin(world, id, phase, attempt, apart === true));
+  starting.set(
+    run,
+    begun.catch(() => {}),
+  );
+  await begun;
+};
+
+const starting = new WeakMap<World["run"], Promise<void>>();
+
+async function begin(world: World, id: string, phase: string, attempt: number, apart: boolean): Promise<void> {
+  const { run } = world;
   await takeUpPlanChanges(world);
   const planned = run.state.plan.phases.find((candidate) => candidate.id === phase);
   const ready = planned?.dependsOn.every((other) =>
@@ -35,8 +54,11 @@ export const startPhase: Performer<"start-phase"> = async (world, { id, phase, a
     return;
   }
   const state = stateOfPhase(run.state, phase);
-  const before = state.step === "starting" ? state.before : undefined;
-  const taken = before ?? (await takeBaseline(git, run.state.run, `phase-${phase}-a${attempt}`).catch(asGitError));
+  const earlier = state.step === "starting" ? state.before : undefined;
+  const taken = await (apart
+    ? takeWorktree(world, id, phase, earlier)
+    : takeCheckout(world, phase, attempt, earlier)
+  ).catch(asGitError);
   if (taken instanceof GitError) {
     run.append(
       {
@@ -44,21 +66,57 @@ export const startPhase: Performer<"start-phase"> = async (world, { id, phase, a
         phase,
         attempt,
         category: "agent_error",
-        message: `The tree cannot be read: ${taken.message}`,
+        message: `The place for phase ${phase} cannot be made ready: ${taken.message}`,
         recommendation: "ask",
       },
-      { type: "command-abandoned", command: id, why: "git could not read the tree" },
+      { type: "command-abandoned", command: id, why: "git could not make its place ready" },
     );
     return;
   }
-  const { head, baseline, staged } = taken;
-  run.append({ type: "phase-started", command: id, phase, attempt, head, baseline, staged });
-};
+  const { head, baseline, staged, worktree } = taken;
+  run.append({ type: "phase-started", command: id, phase, attempt, head, baseline, staged, worktree });
+}
+
+type Taken = PhaseBaseline & { worktree: Worktree | undefined };
+
+async function takeCheckout(
+  { run, git }: World,
+  phase: string,
+  attempt: number,
+  before: Attempt | undefined,
+): Promise<Taken> {
+  if (before !== undefined) return before;
+  return { ...(await takeBaseline(git, run.state.run, `phase-${phase}-a${attempt}`)), worktree: undefined };
+}
+
+/** A worktree of its own, from where the phase's target is now; a further attempt goes on in the first one's. */
+async function takeWorktree(world: World, id: string, phase: string, before: Attempt | undefined): Promise<Taken> {
+  const { run, git } = world;
+  const target = targetOf(world, phase);
+  const branch = before?.worktree?.branch ?? branchOf(run.state.run, phase);
+  const head = before?.head ?? (await tipOf(git, target.branch));
+  const folder = await ensureWorktree(git, world.worktrees, branch, head);
+  const setup = await setUpWorktree(world, folder, id);
+  if (setup !== undefined)
+    throw new GitError(["worktree"], `worktree_setup: ${setup.why}\n${setup.output.trim().slice(-2_000)}`);
+  // Where a repeat finds it made already, it begins where that one did.
+  const began = before?.head ?? (await git.line(["merge-base", head, branch]));
+  const baseline = before?.baseline ?? (await git.line(["rev-parse", `${began}^{tree}`]));
+  await writeParts(world, phase);
+  return { head: began, baseline, staged: [], worktree: { folder, branch } };
+}
+
+/** The first of its sub-phases begins: from here on the plan says so. */
+async function writeParts(world: World, phase: string): Promise<void> {
+  if (world.run.state.parents.has(phase)) await markPlan(world, phase, { status: undefined, tasksDone: [] }, "HEAD");
+}
+
+const branchOf = (run: string, phase: string): string => `segno/${run}/${phase.replaceAll(/[^\w.-]|\.\.|\.$/g, "_")}`;
 
 /** Where HEAD is, if that is not what the run left or something on top of it. */
 async function headMoved({ run, git }: World): Promise<{ from: string; to: string } | undefined> {
   const from = run.state.head;
-  const to = await git.line(["rev-parse", "HEAD"]);
+  const to = await (run.state.apart ? tipOf(git, run.state.branch) : git.line(["rev-parse", "HEAD"]));
   if (from === to) return undefined;
   const descends = await git.attempt(["merge-base", "--is-ancestor", from, to]);
   if (!descends.ok) return { from, to };

@@ -6,6 +6,8 @@ import { unreportedWork } from "../../handover/checkpoint.js";
 import {
   type ContinuationReason,
   continuationPrompt,
+  type FailingGate,
+  mergePrompt,
   type PhaseMetadata,
   type PhaseView,
   type Prompt,
@@ -14,10 +16,11 @@ import {
   verifyPrompt,
   workPrompt,
 } from "../../handover/prompts.js";
-import type { Gate } from "../../plan/model.js";
 import type { Command } from "../../run/command.js";
-import { isAttempt, phaseOf, stateOfPhase } from "../../run/state.js";
+import { type GateToPass, gatesToPass } from "../../run/merging.js";
+import { type Attempt, isAttempt, type PhaseState, phaseOf, stateOfPhase } from "../../run/state.js";
 import { checkpointFor, saveCheckpoint } from "../checkpoint.js";
+import { groundOf } from "../ground.js";
 import { LiveSession } from "../live-session.js";
 import type { Performer } from "../performer.js";
 import { sendTurn } from "../turn.js";
@@ -97,14 +100,13 @@ async function promptFor(
       : handoff === undefined
         ? undefined
         : withoutFront(run.getBlob(handoff) ?? "");
-  if (purpose === "verify") return verifyPrompt(view, await diffOf(world.git, state.baseline));
+  if (purpose === "verify") return verifyPrompt(view, await diffOf(groundOf(world, id).git, state.baseline));
+  if (purpose === "merge" && state.merge !== undefined) {
+    const failing = failingGates(world, id, state);
+    return mergePrompt(view, { ...state.merge, merged: mergedSince(world, id) }, failing, handedOver);
+  }
   if (purpose === "remediate" && (state.step === "working" || state.step === "remediating")) {
-    const failing = state.failing.map((result) => ({
-      ...result,
-      command: commandOf(view.phase.gates.find((gate) => gate.id === result.gate)),
-      output: run.getBlob(result.output as `sha256:${string}`) ?? "",
-    }));
-    return remediationPrompt(view, failing, handedOver);
+    return remediationPrompt(view, failingGates(world, id, state), handedOver);
   }
   if (handedOver === undefined) return workPrompt(view);
   const n = state.sessions.length - state.sessionsBefore;
@@ -112,9 +114,27 @@ async function promptFor(
   return continuationPrompt(view, { n, most: run.state.config.max_sessions_per_phase, why }, handedOver);
 }
 
+function failingGates({ run }: World, id: string, state: Extract<PhaseState, Attempt>): FailingGate[] {
+  const failing = state.step === "working" || state.step === "remediating" ? state.failing : [];
+  const gates = gatesToPass(run.state, id, state);
+  return failing.map((result) => ({
+    ...result,
+    command: commandOf(gates.find((gate) => gate.id === result.gate)),
+    output: run.getBlob(result.output as `sha256:${string}`) ?? "",
+  }));
+}
+
+/** What was merged before this phase, newest last. */
+function mergedSince({ run }: World, id: string): string[] {
+  const { merged, roster, parents } = run.state;
+  return [...merged.keys()]
+    .filter((other) => parents.get(other) === parents.get(id))
+    .map((other) => `${other}: ${roster.planned.get(other)?.title ?? ""}`);
+}
+
 const withoutFront = (text: string): string => text.replace(/^---\n[\s\S]*?\n---\n/, "").trim();
 
-const commandOf = (gate: Gate | undefined): string =>
+const commandOf = (gate: GateToPass | undefined): string =>
   gate?.check.type === "command" ? gate.check.command : (gate?.name ?? "");
 
 function phaseView(

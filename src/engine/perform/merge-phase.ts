@@ -1,0 +1,119 @@
+import { type Git, GitError } from "../../git/git.js";
+import { TRAILERS, taskTrailer } from "../../git/history.js";
+import { beginMerge, bringAlong, changedSinceParting, contains, findSwap, swapIn, tipOf } from "../../git/merge.js";
+import { removeMerged } from "../../git/worktree.js";
+import { type Attempt, isAttempt, phaseOf, stateOfPhase } from "../../run/state.js";
+import { groundOf, targetOf } from "../ground.js";
+import { markPlan } from "../marks.js";
+import type { Performer } from "../performer.js";
+import type { World } from "../world.js";
+import { messageOf, modelOf } from "./commit.js";
+
+/**
+ * One stop of the merge train. If the phase's branch contains its target's newest commit, it is swapped in; else that
+ * commit is merged into the phase's worktree, for the gates to judge.
+ */
+export const mergePhase: Performer<"merge-phase"> = async (world, { id, phase, attempt }) => {
+  const { run } = world;
+  try {
+    await merge(world, id, phase, attempt);
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+    const why = `Phase ${phase} could not be merged: ${error.message}. Its work is on ${groundOf(world, phase).branch}.`;
+    run.append({ type: "merge-failed", command: id, phase, attempt, why });
+  }
+};
+
+async function merge(world: World, id: string, phase: string, attempt: number): Promise<void> {
+  const { run } = world;
+  const state = stateOfPhase(run.state, phase);
+  if (!isAttempt(state) || state.worktree === undefined) throw new Error(`phase ${phase} has no worktree`);
+  const ground = groundOf(world, phase);
+  const target = targetOf(world, phase);
+  const tip = await tipOf(world.git, ground.branch);
+  const made = await findSwap(world.git, target.branch, { run: run.state.run, command: id });
+  const base = made?.base ?? (await tipOf(world.git, target.branch));
+  const files = (await changedSinceParting(world.git, state.head, tip)).filter(
+    (path) => !run.state.plan.files.includes(path),
+  );
+  if (made === undefined && !(await contains(world.git, tip, base))) {
+    const conflicts = await beginMerge(ground.git, base, run.state.plan.files);
+    const sharing = sharingFiles(world, phase, files);
+    run.append({ type: "merge-begun", command: id, phase, attempt, base, tip, conflicts, sharing });
+    return;
+  }
+  const sha = made?.sha ?? (await swap(world, { id, phase, base, tip, branch: target.branch }, state));
+  // Somebody moved the branch in this moment: from the beginning.
+  if (sha === undefined) return merge(world, id, phase, attempt);
+  const keep = run.state.parents.has(phase) && target.git !== world.git ? [] : run.state.plan.files;
+  const leftBehind = await bringAlong(target.git, target.branch, { from: base, to: sha, keep });
+  const into = target.branch;
+  run.append({ type: "phase-merged", command: id, phase, attempt, sha, into, files, leftBehind });
+  await removePlace(world, phase, state.worktree);
+}
+
+async function swap(
+  world: World,
+  { id, phase, base, tip, branch }: { id: string; phase: string; base: string; tip: string; branch: string },
+  state: Attempt,
+): Promise<string | undefined> {
+  const { run, git } = world;
+  const { plan, config } = run.state;
+  const planned = phaseOf(run.state, phase);
+  const marked = await markPlan(world, phase, { status: "done", tasksDone: state.tasksDone }, base);
+  return swapIn(git, {
+    branch,
+    base,
+    tip,
+    message: messageOf(config.commit_message_template, phase, planned.title, "phase"),
+    run: run.state.run,
+    command: id,
+    trailers: [
+      [TRAILERS.plan, plan.file],
+      [TRAILERS.phase, phase],
+      [TRAILERS.tasks, taskTrailer(planned.tasks, state.tasksDone)],
+      [TRAILERS.status, "done"],
+      ["Segno-Attempt", String(state.attempt)],
+      ["Co-Authored-By", `Claude (${modelOf(world, state)}) <noreply@anthropic.com>`],
+    ],
+    planFiles: plan.files,
+    // A sub-phase's marks reach the history with its phase.
+    marked: branch === run.state.branch ? marked : new Map(),
+  });
+}
+
+/** Merged phases whose gates count for this one, too. */
+function sharingFiles({ run }: World, phase: string, files: readonly string[]): string[] {
+  const { merged, config } = run.state;
+  const own = new Set(files);
+  return [...merged]
+    .filter(
+      ([id, other]) => id !== phase && (config.merge_gates === "all" || other.files.some((file) => own.has(file))),
+    )
+    .map(([id]) => id);
+}
+
+async function removePlace(
+  { run, git }: World,
+  phase: string,
+  worktree: { folder: string; branch: string },
+): Promise<void> {
+  const kept = await removeMerged(git, worktree);
+  if (kept === undefined) return;
+  run.append({
+    type: "warned",
+    phase,
+    message: `The worktree of phase ${phase} stays, because ${kept}: ${worktree.folder}`,
+  });
+}
+
+/** Worktrees that were merged and not yet removed when Segno ended. */
+export async function removeLeftOver(world: World): Promise<void> {
+  for (const [phase, { worktree }] of world.run.state.merged) {
+    const there = await branchExists(world.git, worktree.branch);
+    if (there) await removePlace(world, phase, worktree);
+  }
+}
+
+const branchExists = async (git: Git, branch: string): Promise<boolean> =>
+  (await git.attempt(["rev-parse", "--verify", "--quiet", `refs/heads/${branch}`])).ok;

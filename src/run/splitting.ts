@@ -1,0 +1,289 @@
+/** Phases that are too large become sub-phases: 20 becomes 20a, 20b, 20c, which do its work side by side. */
+import { taskGroups } from "../context/forecast.js";
+import type { Gate, Phase, Task } from "../plan/model.js";
+import { commandId } from "./command.js";
+import { conclude, type Decision, failPhase } from "./decision.js";
+import type { FactOf, SplitCause } from "./event.js";
+import type { PhaseResult } from "./outcome.js";
+import { SPLIT_CHOICES } from "./question.js";
+import { type Folding, isSatisfied, rosterOf, setPhase } from "./roster.js";
+import { type Attempt, isAttempt, isOver, openQuestions, type PhaseState, phaseOf, type RunState } from "./state.js";
+
+export interface PartDraft {
+  title: string;
+  tasks: string[];
+}
+
+export interface WantedSplit {
+  cause: SplitCause;
+  reason: string;
+  drafts: PartDraft[];
+}
+
+/** How many splits led to this phase. */
+function depthOf({ parents }: RunState, id: string): number {
+  let depth = 0;
+  for (let parent = parents.get(id); parent !== undefined; parent = parents.get(parent)) depth++;
+  return depth;
+}
+
+/** Why phases of this kind are never split here. */
+function whyNot(state: RunState, id: string): string | undefined {
+  const { split, max_split_depth: most, auto_commit } = state.config;
+  if (split === "off") return "splitting is switched off (split: off)";
+  if (!auto_commit) return "splitting needs commits, and auto_commit is off";
+  if (depthOf(state, id) >= most) return `phase ${id} comes of ${most} splits already (max_split_depth)`;
+  return undefined;
+}
+
+/** What is wrong with a request of the agent's, in words it can act on. */
+export function requestProblem(
+  state: RunState,
+  id: string,
+  result: PhaseResult,
+  done: readonly string[],
+): string | undefined {
+  const refused = whyNot(state, id);
+  if (refused !== undefined)
+    return `${refused}. Go on with the phase as it is; if it cannot be done, report status failed.`;
+  const parts = result.split_details?.recommended_sub_phases ?? [];
+  if (result.split_details === undefined) return "split_details is missing: give reason and recommended_sub_phases.";
+  if (parts.length < 2)
+    return `recommended_sub_phases has ${parts.length === 0 ? "no entry" : "one entry"}: a split needs at least two.`;
+  const open = phaseOf(state, id)
+    .tasks.map((task) => task.id)
+    .filter((task) => !done.includes(task));
+  const named = parts.flatMap((part) => part.tasks);
+  const problems: string[] = [];
+  const empty = parts.filter((part) => part.tasks.length === 0).map((part) => part.title);
+  if (empty.length > 0) problems.push(`without tasks: ${empty.join(", ")}`);
+  const invented = named.filter((task) => !phaseOf(state, id).tasks.some((known) => known.id === task));
+  if (invented.length > 0) problems.push(`not in this phase: ${invented.join(", ")}`);
+  const lost = open.filter((task) => !named.includes(task));
+  if (lost.length > 0) problems.push(`in no sub-phase: ${lost.join(", ")}`);
+  const finished = named.filter((task) => done.includes(task));
+  if (finished.length > 0) problems.push(`done already: ${finished.join(", ")}`);
+  const twice = [...new Set(named.filter((task, index) => named.indexOf(task) !== index))];
+  if (twice.length > 0) problems.push(`in two sub-phases: ${twice.join(", ")}`);
+  if (problems.length === 0) return undefined;
+  return `each open task (${open.join(", ")}) belongs to exactly one sub-phase. ${problems.join("; ")}.`;
+}
+
+const EXHAUSTIONS = 2;
+const USUAL_PARTS = 3;
+
+/** Whether a phase whose next session is due is to be split instead. */
+export function wantsSplit(state: RunState, id: string, phase: Attempt): WantedSplit | undefined {
+  if (phase.unsplit || phase.merge !== undefined || whyNot(state, id) !== undefined) return undefined;
+  const session = state.sessions.get(phase.sessions.at(-1) ?? "");
+  const request = session?.step === "ended" && session.reason === "result" ? session.result : undefined;
+  if (request?.status === "split_request" && request.split_details !== undefined) {
+    const { reason, recommended_sub_phases } = request.split_details;
+    return { cause: "requested", reason, drafts: recommended_sub_phases };
+  }
+  const open = phaseOf(state, id).tasks.filter((task) => !phase.tasksDone.includes(task.id));
+  const forecast = state.forecast.get(id);
+  if (phase.sessions.length === 0 && state.forecastSamples > 0 && (forecast?.split.length ?? 0) > 1) {
+    const groups = (forecast?.split ?? []).map((group) =>
+      group.filter((task) => open.some(({ id: left }) => left === task)),
+    );
+    const reason = `expected to need ${forecast?.percent} % of what one session may fill`;
+    return grouped("forecast", reason, phaseOf(state, id), groups);
+  }
+  if (phase.idleHandovers < EXHAUSTIONS) return undefined;
+  const reason = `its context was exhausted ${phase.idleHandovers} times in a row without a finished task`;
+  return grouped("exhausted", reason, phaseOf(state, id), taskGroups(open, Math.ceil(open.length / USUAL_PARTS)));
+}
+
+/** Many gates fail, and repairing them would fill a session: its parts look at their own tasks again. */
+export function wantsSplitForRepair(
+  state: RunState,
+  id: string,
+  phase: Attempt,
+  reason: string,
+): WantedSplit | undefined {
+  if (phase.unsplit || phase.merge !== undefined || whyNot(state, id) !== undefined) return undefined;
+  const planned = phaseOf(state, id);
+  const groups = taskGroups(planned.tasks, Math.ceil(planned.tasks.length / USUAL_PARTS));
+  return grouped("repair", reason, planned, groups);
+}
+
+function grouped(
+  cause: SplitCause,
+  reason: string,
+  { title }: Phase,
+  groups: readonly string[][],
+): WantedSplit | undefined {
+  const some = groups.filter((group) => group.length > 0);
+  if (some.length < 2) return undefined;
+  return { cause, reason, drafts: some.map((tasks, index) => ({ title: `${title}, part ${index + 1}`, tasks })) };
+}
+
+/** Splits it, asks whether to, or waits for the answer. */
+export function decideSplit(state: RunState, id: string, phase: Attempt, wanted: WantedSplit): Decision | "waits" {
+  const { attempt } = phase;
+  const { cause, reason } = wanted;
+  const parts = partsOf(state, id, wanted);
+  const split = conclude({ type: "phase-split", phase: id, attempt, cause, reason, parts });
+  if (state.config.split === "auto") return split;
+  const question = commandId(id, attempt, "split", phase.sessions.length, `e${state.epoch}`);
+  const known = state.questions.get(question);
+  if (known !== undefined) return known.answer?.choice === "split" ? split : "waits";
+  const list = parts.map((part) => `${part.id} ${part.title} (${part.tasks.map((task) => task.id).join(", ")})`);
+  const text = `Phase ${id} is too large (${reason}). Split it into ${parts.length} sub-phases? ${list.join("; ")}`;
+  const { ask_timeout_minutes: minutes } = state.config;
+  const choices = SPLIT_CHOICES;
+  return conclude({
+    type: "question-asked",
+    question,
+    kind: "split",
+    phase: id,
+    text,
+    choices,
+    fallback: "whole",
+    minutes,
+  });
+}
+
+function partsOf(state: RunState, id: string, { drafts, cause, reason }: WantedSplit): Phase[] {
+  const parent = phaseOf(state, id);
+  const names = partNames(state, id, drafts.length);
+  return drafts.map((draft, index): Phase => {
+    const tasks = draft.tasks.flatMap((task) => parent.tasks.find((known) => known.id === task) ?? []);
+    const name = names[index] as string;
+    return {
+      ...parent,
+      id: name,
+      title: draft.title,
+      dependsOn: [],
+      tasks,
+      gates: gatesOf(parent, tasks),
+      files: filesOf(parent, tasks),
+      criteria: [],
+      mark: undefined,
+      text: partText(parent, name, tasks, cause === "repair" ? reason : undefined),
+    };
+  });
+}
+
+/** 20a, 20b; of a sub-phase: 20a1, 20a2. Names that the plan uses are passed over. */
+function partNames({ roster, parents }: RunState, id: string, count: number): string[] {
+  const names: string[] = [];
+  for (let n = 0; names.length < count; n++) {
+    const suffix = parents.has(id) ? String(n + 1) : n < 26 ? String.fromCharCode(97 + n) : `z${n - 25}`;
+    if (!roster.planned.has(`${id}${suffix}`)) names.push(`${id}${suffix}`);
+  }
+  return names;
+}
+
+/** Gates that stand under one of these tasks, else all that can be run. */
+function gatesOf(parent: Phase, tasks: readonly Task[]): Gate[] {
+  const runnable = parent.gates.filter((gate) => gate.check.type !== "manual");
+  const own = runnable.filter((gate) =>
+    tasks.some((task) => {
+      const next = parent.tasks[parent.tasks.indexOf(task) + 1];
+      return gate.file === task.file && gate.line > task.line && next !== undefined && gate.line < next.line;
+    }),
+  );
+  return own.length > 0 ? own : runnable;
+}
+
+const PATH = /`([\w@./-]*[\w-]+\.\w+|[\w@.-]+(?:\/[\w@.-]+)+\/?)`/g;
+
+/** What the tasks name, and what the phase claims that they speak of. */
+function filesOf(parent: Phase, tasks: readonly Task[]): string[] {
+  const named = tasks.flatMap((task) => [...task.title.matchAll(PATH)].map(([, path]) => path as string));
+  const claimed = parent.files.filter((file) =>
+    tasks.some((task) => task.title.includes(file.split("/").at(-1) ?? file)),
+  );
+  return [...new Set([...named, ...claimed])];
+}
+
+function partText(parent: Phase, id: string, tasks: readonly Task[], failing: string | undefined): string {
+  const list = tasks.map((task) => `- ${task.id} ${task.title}`).join("\n");
+  const repair =
+    failing === undefined
+      ? ""
+      : `\n\nThe whole phase was done once, and then: ${failing}. Look at what these tasks left, and repair it.`;
+  return `This is ${id}, a part of phase ${parent.id} (${parent.title}), which was too large for one. Do these tasks and no others: the rest of the phase is done elsewhere at the same time.\n\n${list}${repair}\n\nThe whole phase, for reference:\n\n${parent.text}`;
+}
+
+/** A phase whose sub-phases do the work. */
+export function decideParts(state: RunState, id: string, phase: Extract<PhaseState, { step: "split" }>): Decision[] {
+  const parts = phase.parts.map((part) => ({ part, now: state.phases.get(part) }));
+  if (phase.skipping) {
+    const open = parts.filter(({ now }) => now !== undefined && !isOver(now) && !(isAttempt(now) && now.skipping));
+    if (open.length > 0)
+      return open.map(({ part }) => conclude({ type: "skip-requested", phase: part, by: `phase ${id} is skipped` }));
+    return parts.every(({ now }) => now === undefined || isOver(now))
+      ? [conclude({ type: "phase-skipped", phase: id })]
+      : [];
+  }
+  const failed = parts.filter(({ now }) => now?.step === "failed");
+  if (failed.length === 0) return [];
+  const goesOn = parts.some(
+    ({ part, now }) => now !== undefined && !isOver(now) && !(now.step === "waiting" && state.halted) && part !== id,
+  );
+  const asked = openQuestions(state).some((question) => phase.parts.includes(question.phase));
+  const settling = failed.some(
+    ({ now }) => now?.step === "failed" && now.attempted !== undefined && !now.leftCommitted,
+  );
+  if (goesOn || asked || settling) return [];
+  const first = failed[0]?.now;
+  const failure = first?.step === "failed" ? first.failure : undefined;
+  const names = failed.map(({ part }) => part).join(", ");
+  return [
+    failPhase(id, phase.attempt, {
+      category: failure?.category ?? "agent_error",
+      message: `Of its sub-phases, ${names} failed: ${failure?.message ?? ""}`,
+      recommendation: failure?.recommendation ?? "ask",
+    }),
+  ];
+}
+
+export function phaseSplit(state: Folding, event: FactOf<"phase-split">): void {
+  const phase = state.phases.get(event.phase);
+  if (phase === undefined || !isAttempt(phase)) return;
+  const at = state.plan.phases.findIndex(({ id }) => id === event.phase) + 1;
+  state.plan = { ...state.plan, phases: state.plan.phases.toSpliced(at, 0, ...event.parts) };
+  for (const part of event.parts) {
+    (state.parents as Map<string, string>).set(part.id, event.phase);
+    state.phases.set(part.id, { step: "waiting", attempt: 1, before: undefined, tasksInGit: [] });
+  }
+  state.phases.set(event.phase, splitInto(phase, event));
+  state.roster = rosterOf(state.plan, state.phases);
+}
+
+function splitInto(phase: Extract<PhaseState, Attempt>, event: FactOf<"phase-split">): PhaseState {
+  const base = attemptOf(phase);
+  const again = new Set(event.parts.flatMap((part) => part.tasks.map((task) => task.id)));
+  return {
+    ...base,
+    step: "split",
+    parts: event.parts.map((part) => part.id),
+    tasksDone: base.tasksDone.filter((task) => !again.has(task)),
+    idleHandovers: 0,
+  };
+}
+
+/** An attempt without what belongs to its step. */
+function attemptOf(phase: Extract<PhaseState, Attempt>): Attempt {
+  const { step: _, ...rest } = phase;
+  const bare: Record<string, unknown> = { ...rest };
+  for (const key of ["next", "failing", "results", "committed"]) delete bare[key];
+  return bare as unknown as Attempt;
+}
+
+/** What a sub-phase finished is done in its phase; with the last of them the whole is verified. */
+export function partEnded(state: Folding, id: string): void {
+  const parent = state.parents.get(id);
+  const phase = parent === undefined ? undefined : state.phases.get(parent);
+  if (parent === undefined || phase?.step !== "split") return;
+  const part = state.phases.get(id);
+  const more = part?.step === "done" ? part.tasksDone.filter((task) => !phase.tasksDone.includes(task)) : [];
+  const next = { ...phase, tasksDone: [...phase.tasksDone, ...more] };
+  const all = phase.parts.every((each) => isSatisfied(state.phases.get(each)));
+  // One that is to be skipped is not verified any more.
+  if (!all || phase.skipping) return setPhase(state, parent, next);
+  setPhase(state, parent, { ...next, step: "verifying", results: [], inspected: undefined, settled: false });
+}
