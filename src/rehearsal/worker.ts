@@ -30,6 +30,7 @@ export function worker(options: WorkerOptions): (request: ModelRequest) => Reply
     if (conversation.turns.at(-1)?.calls.some((made) => made.name === `${TOOL_PREFIX}checkpoint`))
       return message(say("Handed over."));
     if (asked.includes(`Call \`${TOOL_PREFIX}checkpoint\``)) return checkpoint(conversation);
+    if (conversation.prompt.startsWith("You bring phase")) return bringTogether(conversation);
     const repairs = readFailingGates(conversation);
     if (repairs.length > 0) return repair(conversation, repairs);
     return work(conversation, options);
@@ -202,6 +203,19 @@ function shareOf(id: string): number {
 function readFailingGates({ prompt }: Conversation): string[] {
   const section = prompt.split(/^## Failing gates$/m)[1]?.split(/^#{1,2} /m)[0] ?? "";
   return [...section.matchAll(/^Command: `(.+)`$/gm)].map(([, command]) => command as string);
+}
+
+const KEEP_BOTH =
+  'for f in $FILES; do awk \'/^<<<<<<< /{next} /^\\|\\|\\|\\|\\|\\|\\| /{base=1;next} /^=======$/{base=0;next} /^>>>>>>> /{next} !base{print}\' "$f" > "$f.merged" && mv "$f.merged" "$f"; done';
+
+/** Keeps both sides of every conflict, then repairs what it can. */
+function bringTogether(conversation: Conversation): Reply {
+  const section = conversation.prompt.split(/^## Conflicts$/m)[1]?.split(/^#{1,2} /m)[0] ?? "";
+  const files = [...section.matchAll(/^- (\S+)$/gm)].map(([, file]) => file as string);
+  const begun = conversation.turns.some((turn) => turn.calls.some((made) => made.name === "Bash"));
+  if (files.length === 0 || begun) return repair(conversation, readFailingGates(conversation));
+  const command = `FILES="${files.join(" ")}"; ${KEEP_BOTH}`;
+  return message(say("Keeping both sides."), call("Bash", { command, description: "Resolve the conflicts" }));
 }
 
 /** Repairs what it can: a gate that misses a file gets it. */

@@ -6,8 +6,9 @@ import { findProcesses } from "../../src/agents/processes.js";
 import { type Config, configSchema } from "../../src/config/schema.js";
 import type { Learned } from "../../src/context/forecast.js";
 import { conductRun } from "../../src/engine/conduct.js";
+import { resumeRun } from "../../src/engine/resume.js";
 import { preparePlan, startRun } from "../../src/engine/start.js";
-import type { World } from "../../src/engine/world.js";
+import type { Hands, World } from "../../src/engine/world.js";
 import { type Behaviour, type Exchange, startStandIn } from "../../src/rehearsal/server.js";
 import { rehearsalEnv } from "../../src/rehearsal/stage.js";
 import { worker } from "../../src/rehearsal/worker.js";
@@ -37,6 +38,7 @@ export interface Rehearsed {
   status: string;
   events: RunEvent[];
   world: World;
+  hands: Hands;
   exchanges: Exchange[];
   /** Every task the stand-in did, as `phase/task`, in order. */
   done: string[];
@@ -68,6 +70,18 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
     ...options.config,
   });
   if (options.learned !== undefined) addLearned(options.repo, "claude", options.learned);
+  const hands: Hands = {
+    agent: claudeAgent(undefined),
+    agentEnv: env,
+    gateEnv: env,
+    isolated: true,
+    permissionMode: "bypassPermissions",
+    worktrees: join(home, "worktrees"),
+    onEvent: (event) => {
+      events.push(event);
+      options.onEvent?.(event, world);
+    },
+  };
   const started = await startRun(
     prepared.value,
     {
@@ -78,18 +92,7 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
       allowDirty: options.allowDirty ?? false,
       attended: options.attended,
     },
-    {
-      agent: claudeAgent(undefined),
-      agentEnv: env,
-      gateEnv: env,
-      isolated: true,
-      permissionMode: "bypassPermissions",
-      worktrees: join(home, "worktrees"),
-      onEvent: (event) => {
-        events.push(event);
-        options.onEvent?.(event, world);
-      },
-    },
+    hands,
   );
   if (!started.ok) throw new Error(`the run did not start: ${JSON.stringify(started.failure)}`);
   world = started.value;
@@ -99,10 +102,21 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
     status,
     events,
     world,
+    hands,
     exchanges,
     done,
     of: (type) => events.filter((event): event is FactOf<typeof type> & RunEvent => event.type === type),
   };
+}
+
+/** Takes the run up again, with the same stand-in. */
+export async function resumeRehearsal({ world, hands }: Rehearsed): Promise<string> {
+  const { run, top, config } = world.run.state;
+  const resumed = await resumeRun(top, run, config, hands);
+  if (!resumed.ok) throw new Error(`the run was not resumed: ${JSON.stringify(resumed.failure)}`);
+  const status = await conductRun(resumed.value);
+  await expectNoProcess(run);
+  return status;
 }
 
 /** Nothing of the run may outlive it. */
