@@ -1,52 +1,63 @@
 /**
- * The crash matrix: a run with two phases, a handover, a failing gate and its repair, ended after event k and resumed.
- * Sampled here; `npm run test:crash` takes every k, for SIGKILL and for SIGTERM.
+ * The crash matrix: runs that are ended after event k and resumed end like an undisturbed one. Sampled here;
+ * `npm run test:crash` takes every k, for SIGKILL and for SIGTERM.
  */
-import { beforeAll, describe, expect, test } from "vitest";
-import { type Cell, crashAt, type Undisturbed, undisturbed } from "../support/crash.js";
+import { describe, expect, test } from "vitest";
+import { AT_ONCE, type Cell, crashAt, ONE_AFTER_ANOTHER, type Scenario, undisturbed } from "../support/crash.js";
 
 const complete = process.env.CRASH_MATRIX === "complete";
-const AT_ONCE = 3;
-const cells: { k: number; signal: string; cell: Cell }[] = [];
-let truth: Undisturbed;
-
-beforeAll(async () => {
-  truth = await undisturbed();
-}, 120_000);
+const CELLS_AT_ONCE = 3;
 
 const sampled = (n: number, share: number): number[] =>
   Array.from({ length: share }, (_, index) => 1 + Math.floor((index * (n - 1)) / Math.max(1, share - 1)));
 
-describe("a run that is ended after event k and resumed ends like an undisturbed one", () => {
+/** In the middle of what the scenario is about. */
+const middle = (types: readonly string[], of: string): number => types.indexOf(of) + 1;
+
+async function matrix(scenario: Scenario, signals: Record<"SIGKILL" | "SIGTERM", (types: string[]) => number[]>) {
+  const truth = await undisturbed(scenario);
+  const failures: string[] = [];
   for (const signal of ["SIGKILL", "SIGTERM"] as const) {
-    test(
-      signal,
-      async () => {
-        const ks = complete
-          ? Array.from({ length: truth.events }, (_, index) => index + 1)
-          : sampled(truth.events, signal === "SIGKILL" ? 3 : 1);
-        const waiting = [...ks];
-        const failures: string[] = [];
-        const take = async () => {
-          for (let k = waiting.shift(); k !== undefined; k = waiting.shift()) {
-            try {
-              cells.push({ k, signal, cell: await crashAt(k, signal, truth) });
-            } catch (error) {
-              failures.push(`after event ${k} (${truth.types[k - 1]}): ${String(error).slice(0, 3_000)}`);
-            }
-          }
-        };
-        await Promise.all(Array.from({ length: AT_ONCE }, take));
-        const redone = cells
-          .filter((entry) => entry.signal === signal)
-          .reduce((sum, { cell }) => sum + cell.redone.length, 0);
-        if (complete)
-          process.stdout.write(
-            `${signal}: ${ks.length} kills, ${failures.length} failed, ${redone} tasks done twice\n`,
-          );
-        expect(failures).toEqual([]);
-      },
-      complete ? 3_600_000 : 420_000,
-    );
+    const ks = complete ? truth.types.map((_, index) => index + 1) : signals[signal](truth.types);
+    const waiting = [...ks];
+    const cells: Cell[] = [];
+    const take = async () => {
+      for (let k = waiting.shift(); k !== undefined; k = waiting.shift()) {
+        try {
+          cells.push(await crashAt(scenario, k, signal, truth));
+        } catch (error) {
+          failures.push(`${signal} after event ${k} (${truth.types[k - 1]}): ${String(error).slice(0, 3_000)}`);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: CELLS_AT_ONCE }, take));
+    const redone = cells.reduce((sum, cell) => sum + cell.redone.length, 0);
+    if (complete)
+      process.stdout.write(`${scenario.name}: ${signal} ${ks.length}, failed ${failures.length}, twice ${redone}\n`);
   }
+  expect(failures).toEqual([]);
+}
+
+const limit = complete ? 3_600_000 : 420_000;
+
+describe.concurrent("a run that is ended after event k and resumed ends like an undisturbed one", () => {
+  test(
+    ONE_AFTER_ANOTHER.name,
+    () => matrix(ONE_AFTER_ANOTHER, { SIGKILL: (types) => sampled(types.length, 3), SIGTERM: () => [1] }),
+    limit,
+  );
+
+  test(
+    AT_ONCE.name,
+    () =>
+      matrix(AT_ONCE, {
+        SIGKILL: (types) => [
+          middle(types, "phase-split"),
+          middle(types, "merge-begun"),
+          types.lastIndexOf("phase-merged"),
+        ],
+        SIGTERM: () => [],
+      }),
+    limit,
+  );
 });
