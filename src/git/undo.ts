@@ -39,9 +39,12 @@ export async function undoCommits(
     return { ok: true, undone: { how: "moved", commits, head: base } };
   }
   const before = await git.line(["rev-parse", "HEAD"]);
-  const newest = (await git.line(["rev-list", "--topo-order", "HEAD", "--not", `${base}`])).split("\n");
-  for (const sha of newest.filter((each) => shas.includes(each))) {
-    const reverted = await git.attempt(["revert", "--no-edit", sha]);
+  // What a merge brought in is taken back with the merge.
+  const listed = await git.line(["rev-list", "--first-parent", "--parents", "HEAD", "--not", base]);
+  const newest = listed.split("\n").map((line) => line.split(" "));
+  for (const [sha = "", ...parents] of newest.filter(([each = ""]) => shas.includes(each))) {
+    const mainline = parents.length > 1 ? ["-m", "1"] : [];
+    const reverted = await git.attempt(["revert", "--no-edit", ...mainline, sha]);
     if (reverted.ok) continue;
     await git.attempt(["revert", "--abort"]);
     await git.raw(["reset", "--quiet", "--keep", before]);

@@ -111,7 +111,7 @@ describe.concurrent("phases in parallel, with the real Claude Code", () => {
     expect(run.of("phase-done")).toHaveLength(2);
     expect(existsSync(`${place}/list.txt`)).toBe(true);
     expect(git(repo, "status", "--porcelain", "--untracked-files=no")).toBe(
-      " M PLAN.md\n M plan/phase-" + failed?.phase + ".md",
+      ` M PLAN.md\n M plan/phase-${failed?.phase}.md`,
     );
     // A person resolves it where it is.
     writeFileSync(`${place}/list.txt`, "first\nfrom 1\nfrom 2\n");

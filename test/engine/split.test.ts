@@ -1,4 +1,6 @@
 /** Phases that are too large become sub-phases: real git, real Claude Code. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { answerQuestion } from "../../src/engine/questions.js";
 import { readConversation } from "../../src/rehearsal/conversation.js";
@@ -6,8 +8,8 @@ import { call, message, say } from "../../src/rehearsal/reply.js";
 import type { ModelRequest } from "../../src/rehearsal/request.js";
 import { TOOL_PREFIX } from "../../src/tools/mcp.js";
 import { planFiles } from "../support/plans.js";
-import { type RehearsalOptions, rehearse } from "../support/rehearsal.js";
-import { git, scratchRepo } from "../support/scratch.js";
+import { type RehearsalOptions, rehearse, resumeRehearsal } from "../support/rehearsal.js";
+import { git, scratchFolder, scratchRepo } from "../support/scratch.js";
 
 const TWELVE = Array.from({ length: 12 }, (_, n) => `20.${n + 1}`);
 const GATES = ["true", "test $(ls out 2>/dev/null | wc -l) -ge 1 || test -d ."];
@@ -157,7 +159,7 @@ describe.concurrent("a phase that is too large, with the real Claude Code", () =
     expect(run.done.filter((task) => task.startsWith("20/"))).toHaveLength(12);
   });
 
-  test("sub-phases that name the same file wait for each other; a failing part fails its phase, and a resume goes on with it", async () => {
+  test("sub-phases that name the same file wait for each other", async () => {
     const tasks = ["Write `one.txt`", "Write `shared.txt`", "Write `two.txt`", "Extend `shared.txt`"];
     const repo = scratchRepo(planFiles([{ id: "20", tasks, gates: ["test -f one.txt"] }]));
     const pairs = request([
@@ -167,5 +169,26 @@ describe.concurrent("a phase that is too large, with the real Claude Code", () =
     const run = await rehearse({ repo, behave: asking(pairs) });
     expect(run.of("phase-serialised")).toMatchObject([{ phase: "20b", behind: "20a", files: ["shared.txt"] }]);
     expect(run.status).toBe("completed");
+  });
+
+  test("a part that fails fails its phase, and only then; a resume goes on with that part alone", async () => {
+    const flag = join(scratchFolder(), "go");
+    const tasks = ["Write `one.txt`", "Write `two.txt`"];
+    const gate = `test ! -f two.txt || test -f ${flag}`;
+    const repo = scratchRepo(planFiles([{ id: "20", tasks, gates: [gate] }]));
+    const run = await rehearse({
+      repo,
+      config: { max_remediations: 0 },
+      behave: asking(request([["20.1"], ["20.2"]])),
+    });
+    expect(run.status).toBe("failed");
+    expect(run.of("phase-failed").map((event) => event.phase)).toEqual(["20b", "20"]);
+    expect(run.of("phase-failed")[1]?.message).toContain("Of its sub-phases, 20b failed");
+    expect(git(repo, "ls-files", "*.txt")).toBe("one.txt");
+    writeFileSync(flag, "");
+    expect(await resumeRehearsal(run)).toBe("completed");
+    expect(git(repo, "ls-files", "*.txt")).toBe("one.txt\ntwo.txt");
+    expect(run.of("phase-started").filter((event) => event.phase === "20a")).toHaveLength(1);
+    expect(git(repo, "show", "HEAD:plan/phase-20.md")).toContain("**Status:** Completed");
   });
 });

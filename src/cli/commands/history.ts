@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import { readRun } from "../../engine/resume.js";
 import { listRuns, runFolder } from "../../engine/runs.js";
 import { Git } from "../../git/git.js";
+import { contains } from "../../git/merge.js";
 import { canMoveBack, type UndoProblem, undoCommits } from "../../git/undo.js";
 import type { RunEvent } from "../../run/event.js";
 import { askChoice, isTerminal } from "../ask.js";
@@ -14,6 +15,8 @@ interface Made {
   phase: string;
   sha: string;
   ref: string | undefined;
+  /** The commit that brought a phase in from its worktree. */
+  merge: boolean;
 }
 
 interface Found {
@@ -39,11 +42,19 @@ async function find(run: string | undefined, phase: string | undefined, json: bo
     return printFailure({ type: "usage", what: `There is no phase ${phase} in run ${id}.`, fix }, json);
   }
   const [first] = events;
-  const made = events.flatMap((event): Made[] =>
-    event.type === "commit-made" && (phase === undefined || event.phase === phase)
-      ? [{ phase: event.phase, sha: event.sha, ref: event.ref }]
-      : [],
-  );
+  // What its sub-phases did is the phase's, too.
+  const isOf = (id: string): boolean => {
+    if (phase === undefined || id === phase) return true;
+    const parent = state.parents.get(id);
+    return parent !== undefined && isOf(parent);
+  };
+  const made = events.flatMap((event): Made[] => {
+    if (event.type === "commit-made" && isOf(event.phase))
+      return [{ phase: event.phase, sha: event.sha, ref: event.ref, merge: false }];
+    if (event.type === "phase-merged" && isOf(event.phase))
+      return [{ phase: event.phase, sha: event.sha, ref: undefined, merge: true }];
+    return [];
+  });
   const base = first?.type === "run-started" ? first.head : "";
   return { top: top.value, git: new Git(top.value), run: id, events, base, made };
 }
@@ -56,7 +67,7 @@ export async function diffCommand(run: string | undefined, flags: { phase?: stri
     console.log(JSON.stringify({ run: found.run, base: found.base, commits: made }));
     return EXIT.done;
   }
-  for (const { sha, phase } of made)
+  for (const { sha, phase } of made.filter(({ merge }) => !merge))
     process.stdout.write(
       await git.raw(["show", "--format=commit %h  phase ".concat(phase, "%n%n    %s%n"), "--stat", "--patch", sha]),
     );
@@ -75,7 +86,7 @@ export async function undoCommand(run: string | undefined, flags: UndoFlags): Pr
   const found = await find(run, flags.phase, json);
   if (typeof found === "number") return found;
   const { git, base } = found;
-  const shas = found.made.filter(({ ref }) => ref === undefined).map(({ sha }) => sha);
+  const shas = await onTheBranch(found);
   const movable = shas.length > 0 && (await canMoveBack(git, base, shas));
   const move = movable && (flags.move === true || (await agrees(shas.length, json)));
   const undone = await undoCommits(git, base, shas, move);
@@ -89,6 +100,20 @@ export async function undoCommand(run: string | undefined, flags: UndoFlags): Pr
         : `${commits} commits were reverted by new ones; HEAD is ${head.slice(0, 9)}.`,
     );
   return EXIT.done;
+}
+
+/** The run's commits, less those in worktrees of phases that were never merged. */
+async function onTheBranch({ git, made, events }: Found): Promise<string[]> {
+  const apart = new Set(
+    events.flatMap((event) => (event.type === "phase-started" && event.worktree !== undefined ? [event.phase] : [])),
+  );
+  const shas: string[] = [];
+  for (const { sha, phase, ref } of made) {
+    if (ref !== undefined) continue;
+    if (apart.has(phase) && !(await contains(git, "HEAD", sha))) continue;
+    shas.push(sha);
+  }
+  return shas;
 }
 
 async function agrees(commits: number, json: boolean): Promise<boolean> {

@@ -1,0 +1,80 @@
+// Eight independent phases one after the other and all at once, with a model that takes a set time per call, so that
+// what is measured is Segno and git and not this machine's number of cores.
+import { spawn } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startStandIn } from "../dist/rehearsal/server.js";
+import { worker } from "../dist/rehearsal/worker.js";
+import { agentEnv, repository, SEGNO, table } from "./measure.mjs";
+
+const PHASES = 8;
+const TASKS = 4;
+const CALL_MS = Number(process.env.CALL_MS ?? 6_000);
+
+const answer = worker({ charsPerTask: 0, onTask: () => {} });
+const standIn = await startStandIn({
+  window: 200_000,
+  behaviour: async (request) => {
+    if ((request.tools ?? []).length > 0) await sleep(CALL_MS);
+    return answer(request);
+  },
+});
+
+const phase = (id) => `# Phase ${id}: Part ${id}
+
+**Status:** Pending
+**Depends On:** None
+
+## Gates
+
+- gate: must pass (command: \`test -f out/${id}-${TASKS}.txt\`)
+
+## Tasks
+
+${Array.from({ length: TASKS }, (_, n) => `- [ ] ${id}.${n + 1}: Create \`out/${id}-${n + 1}.txt\``).join("\n")}
+`;
+
+function plan() {
+  const ids = Array.from({ length: PHASES }, (_, n) => String(n + 1));
+  const rows = ids.map((id) => `| ${id} | [Part ${id}](plan/phase-${id}.md) | Pending |`).join("\n");
+  return {
+    "PLAN.md": `# Bench\n\n## Overview\n\nEight parts.\n\n| Phase | Title | Status |\n|---|---|---|\n${rows}\n`,
+    ...Object.fromEntries(ids.map((id) => [`plan/phase-${id}.md`, phase(id)])),
+  };
+}
+
+async function run(...flags) {
+  const cwd = repository(plan());
+  const began = performance.now();
+  const child = spawn(process.execPath, [SEGNO, "run", "PLAN.md", "--json", ...flags], {
+    cwd,
+    env: agentEnv(standIn.url),
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let text = "";
+  child.stdout.on("data", (data) => {
+    text += data;
+  });
+  const code = await new Promise((resolve) => child.on("exit", resolve));
+  if (code !== 0) throw new Error(`the run ended with ${code}: ${text.slice(-1_000)}`);
+  const merged = text.split("\n").filter((line) => line.includes('"type":"phase-merged"')).length;
+  return { ms: performance.now() - began, merged };
+}
+
+const parallel = await run("--parallel", String(PHASES));
+const sequential = await run("--sequential");
+await standIn.close();
+console.log(`\nparallel: ${PHASES} phases of ${TASKS} tasks, ${CALL_MS / 1_000} s a model call (aim: 6 times faster)`);
+console.log(
+  table(
+    ["how", "seconds", "times faster", "merged"],
+    [
+      ["one after another", (sequential.ms / 1_000).toFixed(1), "1.0", "0"],
+      [
+        "all at once",
+        (parallel.ms / 1_000).toFixed(1),
+        (sequential.ms / parallel.ms).toFixed(1),
+        String(parallel.merged),
+      ],
+    ],
+  ),
+);
