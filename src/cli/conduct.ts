@@ -4,20 +4,47 @@ import type { World } from "../engine/world.js";
 import type { RunState } from "../run/state.js";
 import { journalPath } from "../store/file.js";
 import { forecastReport } from "../view/context-report.js";
-import type { RunReport } from "../view/report.js";
+import type { RunFigures, RunReport } from "../view/report.js";
 import { summaryTable } from "../view/summary.js";
+import { mountPage } from "../web/routes.js";
+import { Runs } from "../web/runs.js";
+import { attach } from "./attach.js";
+import { isInBackground, sayRun } from "./background.js";
+import { openInBrowser } from "./browser.js";
 import { countDown } from "./countdown.js";
 import { EXIT } from "./exit.js";
 import { printFailure } from "./print.js";
 import { askAtTerminal } from "./questions.js";
 import type { Signals } from "./signals.js";
 
-export async function conduct(world: World, report: RunReport, signals: Signals, json: boolean): Promise<number> {
+export interface ConductOptions {
+  json: boolean;
+  /** Print the link of the page, and open it. */
+  dashboard?: boolean | undefined;
+  /** Show the live screen in this process: for runs that cannot outlive it. */
+  screen?: boolean | undefined;
+}
+
+export async function conduct(
+  world: World,
+  report: RunReport,
+  signals: Signals,
+  { json, dashboard, screen }: ConductOptions,
+): Promise<number> {
   signals.conducting(world);
-  askAtTerminal(world, json);
-  const counting = countDown(world, json);
+  world.page = (app) => mountPage(app, new Runs(world.run.state.top), world.run.state.run);
+  const quiet = json || screen === true || isInBackground();
+  askAtTerminal(world, quiet);
+  const counting = countDown(world, quiet);
+  let watched: Promise<unknown> | undefined;
   try {
-    await conductRun(world);
+    await conductRun(world, ({ link }) => {
+      sayRun(world.run.state.run);
+      if (screen === true) watched = attach(world.run.folder, { canDetach: false, untilOver: true, ownsRun: true });
+      if (dashboard !== true || json) return;
+      console.log(`web page    ${link}`);
+      if (process.stdout.isTTY) openInBrowser(link);
+    });
   } catch (error) {
     counting.stop();
     if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
@@ -25,6 +52,7 @@ export async function conduct(world: World, report: RunReport, signals: Signals,
     return EXIT.stopped;
   }
   counting.stop();
+  await watched;
   if (!json) printEnd(world, report);
   return exitCode(world.run.state);
 }
@@ -49,17 +77,25 @@ function exitCode({ status, phases }: RunState): number {
   }
 }
 
-function printEnd({ run }: World, report: RunReport): void {
-  const { figures } = report;
+function printEnd({ run }: World, { figures }: RunReport): void {
+  const { mode, top } = run.state;
+  printSummary(figures, { top, folder: run.folder, forecasts: mode !== "rehearsal" });
+}
+
+/** How it went, phase by phase, and where to look. */
+export function printSummary(
+  figures: RunFigures,
+  { top, folder, forecasts: shown = true }: { top: string; folder: string; forecasts?: boolean },
+): void {
   console.log(`\n${summaryTable(figures)}\n`);
   for (const phase of figures.phases) {
     if (phase.failure === undefined) continue;
     console.log(`Phase ${phase.id} failed (${phase.failure.category}): ${phase.failure.message}`);
     console.log(`Recommended: ${phase.failure.recommendation}\n`);
   }
-  const forecasts = run.state.mode === "rehearsal" ? [] : forecastReport(figures);
+  const forecasts = shown ? forecastReport(figures) : [];
   if (forecasts.length > 0) console.log(`Forecast against truth:\n  ${forecasts.join("\n  ")}\n`);
-  console.log(`repository  ${run.state.top}`);
-  console.log(`journal     ${journalPath(run.folder)}`);
-  if (run.state.status !== "completed") console.log(`go on with  segno resume ${run.state.run}`);
+  console.log(`repository  ${top}`);
+  console.log(`journal     ${journalPath(folder)}`);
+  if (figures.status !== "completed") console.log(`go on with  segno resume ${figures.run}`);
 }

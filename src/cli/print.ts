@@ -1,10 +1,12 @@
 /** What commands print, and how they end. */
+
 import { handoversOn } from "../context/policy.js";
 import type { Failure } from "../engine/failure.js";
 import type { RunEvent } from "../run/event.js";
 import { contextReport } from "../view/context-report.js";
 import { lineOf } from "../view/lines.js";
 import type { RunReport } from "../view/report.js";
+import { isInBackground } from "./background.js";
 import { EXIT } from "./exit.js";
 import { wordsOf } from "./words.js";
 
@@ -18,6 +20,8 @@ export function printFailure(failure: Failure, json: boolean): number {
 
 /** One line a person can follow, or one JSON object a machine can. */
 export function eventPrinter(json: boolean, report: RunReport): (event: RunEvent) => void {
+  // Whoever watches reads the journal.
+  if (isInBackground()) return () => {};
   if (json) return (event) => console.log(JSON.stringify(event));
   const seen = { percent: -1, rehearsal: false, handsOver: true };
   return (event) => {

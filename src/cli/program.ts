@@ -27,7 +27,9 @@ Examples:
   segno run PLAN.md                run it for real
   segno init, segno audit PLAN.md  write a plan, and see what Segno understands of it
   segno forecast PLAN.md           what it will need: sessions, tokens, cost
-  segno status                     how the newest run stands
+  segno status, segno runs         how the newest run stands, and which there were
+  segno watch, segno dashboard     the live screen, and the web page
+  segno report --html run.html     a run as one file
   segno answer CHOICE              answer what a run asks
   segno pause | continue | stop    steer it from another terminal
   segno resume                     go on after a stop, a crash or a failure
@@ -49,6 +51,9 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
 
   const runFlags = (command: Command): Command =>
     contextFlags(command)
+      .option("--detach", "run in the background, and survive this terminal")
+      .option("--plain", "lines instead of the live screen")
+      .option("--dashboard", "print the link of the run's web page, and open it")
       .option("--permission-mode <mode>", "what the agent may do without asking")
       .option("--quality", "let an independent session verify each phase against its acceptance criteria")
       .option("--checkpoint-every <n>", "ask to go on after every n phases")
@@ -87,6 +92,10 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
     .argument("[plan]", "the plan, a Markdown file in this repository")
     .description("Run a plan in a scratch clone, with the real agent and a stand-in model: no key, no cost.")
     .option("--format <name>", "what form the plan has, if Segno guesses wrong")
+    .option("--plain", "lines instead of the live screen")
+    .option("--dashboard", "print the link of the run's web page, and open it")
+    .option("--parallel <n>", "work on up to n independent phases at once, each in a worktree of its own")
+    .option("--sequential", "one phase at a time, whatever the configuration says")
     .option("--example", "rehearse the example plan that comes with Segno")
     .option("--enforce-gates", "failing gates fail the phase, as in a real run")
     .option("--chars-per-task <n>", "how much tool output each task brings into the context (default 4000)")
@@ -101,6 +110,54 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
     .option("--json", "print one JSON object")
     .addHelpText("after", "\nExamples:\n  segno status --context\n  segno status --json | jq .phases")
     .action(async (run, flags) => end(await (await import("./commands/status.js")).statusCommand(run, flags)));
+
+  program
+    .command("watch")
+    .argument("[run]", "a run's id (default: the newest)")
+    .description("The live screen of a run, from any terminal; the run does not need it.")
+    .option("--plain", "lines instead of the live screen")
+    .addHelpText("after", "\nExamples:\n  segno watch\n  segno run PLAN.md --detach && segno watch")
+    .action(async (run, flags) => end(await (await import("./commands/watch.js")).watchCommand(run, flags)));
+
+  program
+    .command("runs")
+    .description("List the runs of this repository: plan, state, progress, cost, last event.")
+    .option("--json", "print one JSON array")
+    .addHelpText("after", "\nExamples:\n  segno runs\n  segno runs --json | jq '.[0].run'")
+    .action(async (flags) => end(await (await import("./commands/runs.js")).runsCommand(flags)));
+
+  program
+    .command("logs")
+    .argument("[run]", "a run's id (default: the newest)")
+    .description("What happened in a run, a line per event.")
+    .option("--phase <id>", "only what belongs to this phase")
+    .option("--follow", "go on until the run is over")
+    .option("--json", "print the events, one JSON object a line")
+    .addHelpText("after", "\nExamples:\n  segno logs --follow\n  segno logs --phase 2 --json | jq .type")
+    .action(async (run, flags) => end(await (await import("./commands/runs.js")).logsCommand(run, flags)));
+
+  program
+    .command("report")
+    .argument("[run]", "a run's id (default: the newest)")
+    .description("A run as one document: Markdown by default, for a pull request or a CI artifact.")
+    .option("--html <file>", "one self-contained page with the chart, the tables and what was handed over")
+    .option("--markdown", "Markdown, on standard output (default)")
+    .option("--json", "print one JSON object")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  segno report --html run.html\n  segno report --markdown >> $GITHUB_STEP_SUMMARY",
+    )
+    .action(async (run, flags) => end(await (await import("./commands/report.js")).reportCommand(run, flags)));
+
+  program
+    .command("dashboard")
+    .argument("[run]", "a run's id (default: the list of runs)")
+    .description("The web page of this repository's runs, on this machine only. Prints its link.")
+    .option("--port <n>", "the port to listen on (default: a free one)")
+    .option("--no-open", "do not open a browser")
+    .option("--json", "print the link as one JSON object")
+    .addHelpText("after", "\nExamples:\n  segno dashboard\n  segno dashboard --port 4000 --no-open")
+    .action(async (run, flags) => end(await (await import("./commands/dashboard.js")).dashboardCommand(run, flags)));
 
   program
     .command("audit")
@@ -238,9 +295,7 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
     .option("--task <id>", "the id of the finished task")
     .option("--json", "print one JSON object")
     .addHelpText("after", '\nExamples:\n  segno progress "library written" --task 1.1')
-    .action(async (message, flags) =>
-      end(await (await import("./commands/report.js")).progressCommand(message, flags)),
-    );
+    .action(async (message, flags) => end(await (await import("./commands/agent.js")).progressCommand(message, flags)));
 
   program
     .command("done")
@@ -250,7 +305,7 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
     .option("--summary <text>", "what was done, in at most 50 words")
     .option("--json", "print one JSON object")
     .addHelpText("after", '\nExamples:\n  segno done --phase 2 --summary "six languages, all tested"')
-    .action(async (flags) => end(await (await import("./commands/report.js")).doneCommand(flags)));
+    .action(async (flags) => end(await (await import("./commands/agent.js")).doneCommand(flags)));
 
   try {
     await program.parseAsync();

@@ -2,7 +2,7 @@
 import { takeBaseline } from "../git/start.js";
 import type { RunStatus } from "../run/state.js";
 import { watchClock } from "./clock.js";
-import { openDoor } from "./door.js";
+import { type Door, openDoor } from "./door.js";
 import { drive } from "./drive.js";
 import { learnFrom } from "./forecasting.js";
 import { runGatesBefore } from "./gates-before.js";
@@ -12,11 +12,13 @@ import { postWarden } from "./warden.js";
 import { coolDown } from "./warm.js";
 import type { World } from "./world.js";
 
-export async function conductRun(world: World): Promise<RunStatus> {
+/** `opened` is told where the run can be watched and steered. */
+export async function conductRun(world: World, opened: (door: Door) => void = () => {}): Promise<RunStatus> {
   const warden = postWarden(world.run.state.run);
   world.warden = warden;
   const door = await openDoor(world);
   world.door = door;
+  opened(door);
   const clock = watchClock(world, { wall: Date.now, monotonic: () => performance.now() });
   learnFrom(world);
   try {

@@ -7,7 +7,7 @@
  * 2. A request from a web page of elsewhere, or to a name that was made to point here, is refused whatever its token.
  * 3. Every refusal is in the journal, up to a number that cannot flood it.
  */
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -16,6 +16,7 @@ import { serve } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { isOver, stateOfPhase } from "../run/state.js";
+import { type Guarded, guard, same } from "./guard.js";
 import { answerQuestion } from "./questions.js";
 import type { World } from "./world.js";
 
@@ -28,6 +29,8 @@ export interface DoorFile {
 
 export interface Door {
   url: string;
+  /** Opens the page, for whoever has it. */
+  link: string;
   sessionToken(session: string): string;
   close(): Promise<void>;
 }
@@ -44,21 +47,27 @@ export function readDoor(folder: string): DoorFile | undefined {
   }
 }
 
+/** A server on this machine's own address, and nowhere else. */
+export async function listen(fetch: (request: Request) => Response | Promise<Response>, port = 0): Promise<Server> {
+  return new Promise<Server>((resolve, reject) => {
+    const listening = serve({ fetch, hostname: "127.0.0.1", port }, () => resolve(listening as Server));
+    listening.once("error", reject);
+  });
+}
+
 export async function openDoor(world: World): Promise<Door> {
   const { run } = world;
   const token = randomBytes(32).toString("hex");
   const sessionToken = (session: string) => createHmac("sha256", token).update(session).digest("hex");
   const app = routes(world, token, sessionToken);
-  const server = await new Promise<Server>((resolve, reject) => {
-    const listening = serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 }, () => resolve(listening as Server));
-    listening.once("error", reject);
-  });
+  const server = await listen(app.fetch);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const file: DoorFile = { url, token, pid: process.pid, run: run.state.run };
   mkdirSync(run.folder, { recursive: true });
   writeFileSync(doorPath(run.folder), JSON.stringify(file), { mode: 0o600 });
   return {
     url,
+    link: `${url}/?token=${token}`,
     sessionToken,
     close: () =>
       new Promise((resolve) => {
@@ -69,8 +78,6 @@ export async function openDoor(world: World): Promise<Door> {
   };
 }
 
-type Caller = { as: "user" } | { as: "session"; session: string };
-
 function routes(world: World, token: string, sessionToken: (session: string) => string) {
   const { run } = world;
   let refusals = 0;
@@ -78,25 +85,24 @@ function routes(world: World, token: string, sessionToken: (session: string) => 
     if (refusals++ < MOST_REFUSALS) run.append({ type: "door-refused", path: c.req.path.slice(0, 200), why });
     return c.json({ ok: false, message: why }, status);
   };
-  const app = new Hono<{ Variables: { caller: Caller } }>();
+  const app = new Hono<Guarded>();
   app.use(bodyLimit({ maxSize: LARGEST_BODY }));
-  app.use(async (c, next) => {
-    const host = c.req.header("host") ?? "";
-    if (!/^(127\.0\.0\.1|localhost):\d+$/.test(host)) return refuse(c, 403, "the request names another host");
-    const origin = c.req.header("origin");
-    if (origin !== undefined && origin !== `http://${host}`)
-      return refuse(c, 403, "the request comes from another site");
-    const given = /^Bearer (\w+)$/.exec(c.req.header("authorization") ?? "")?.[1];
-    if (given === undefined) return refuse(c, 401, "no token");
-    if (same(given, token)) c.set("caller", { as: "user" });
-    else {
-      const session = [...run.state.sessions.values()].find((candidate) => same(given, sessionToken(candidate.id)));
-      if (session === undefined) return refuse(c, 401, "a wrong token");
-      if (session.step === "ended") return refuse(c, 401, `a stale token: session ${session.id} has ended`);
-      c.set("caller", { as: "session", session: session.id });
-    }
-    return next();
-  });
+  app.use(
+    guard({
+      token,
+      refuse,
+      session: (given) => {
+        const session = [...run.state.sessions.values()].find((candidate) => same(given, sessionToken(candidate.id)));
+        if (session === undefined) return undefined;
+        if (session.step === "ended") return { stale: `a stale token: session ${session.id} has ended` };
+        return { as: "session", session: session.id };
+      },
+    }),
+  );
+  // A session sees nothing of the page: it has its own tools.
+  app.use("/api/*", async (c, next) =>
+    c.get("caller").as === "user" ? next() : refuse(c, 403, "a session may not read the run"),
+  );
 
   const steer = (path: string, act: (c: Context) => Promise<string | { missing: string }>) =>
     app.post(path, async (c) => {
@@ -143,6 +149,7 @@ function routes(world: World, token: string, sessionToken: (session: string) => 
     });
   report("/progress", "progress");
   report("/done", "phase_result");
+  world.page?.(app);
   app.notFound((c) => c.json({ ok: false, message: "there is nothing here" }, 404));
   return app;
 }
@@ -164,9 +171,4 @@ async function bodyOf(c: Context): Promise<Record<string, unknown>> {
   } catch {
     return {};
   }
-}
-
-function same(a: string, b: string): boolean {
-  const [left, right] = [Buffer.from(a), Buffer.from(b)];
-  return left.length === right.length && timingSafeEqual(left, right);
 }

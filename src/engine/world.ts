@@ -1,4 +1,6 @@
 /** Everything a performer may touch. */
+
+import type { Hono } from "hono";
 import type { Agent } from "../agents/agent.js";
 import type { Git } from "../git/git.js";
 import type { Claims } from "../handover/claims.js";
@@ -7,6 +9,7 @@ import type { ReadPlanFile } from "../plan/model.js";
 import type { RunEvent, TurnEnd } from "../run/event.js";
 import type { Lock } from "../store/lock.js";
 import type { SegnoTools } from "../tools/tools.js";
+import type { Guarded } from "./guard.js";
 import type { LiveRun } from "./live-run.js";
 import type { PlanFiles } from "./plan-files.js";
 import type { Warden } from "./warden.js";
@@ -49,6 +52,8 @@ export interface World {
   /** Sessions whose agent was started ahead of time and waits for its first prompt, by session. */
   warm: Map<string, WarmSession>;
   lock: Lock;
+  /** Adds the web page to the door. */
+  page: ((app: Hono<Guarded>) => void) | undefined;
   /** There while the run is conducted. */
   warden: Warden | undefined;
   door: { url: string; sessionToken(session: string): string } | undefined;
@@ -83,6 +88,7 @@ export function worldOf(run: LiveRun, git: Git, hands: Hands, files: PlanFiles, 
     sessions: new Map(),
     warm: new Map(),
     lock,
+    page: undefined,
     warden: undefined,
     door: undefined,
   };

@@ -2,22 +2,8 @@
  * Who waits, who is ready, who is under way: kept up to date with each change of a phase, so that deciding looks at
  * what changed and not at the whole plan.
  */
-import type { Phase, Plan } from "../plan/model.js";
-import type { PhaseState, RunState } from "./state.js";
-
-export interface Roster {
-  planned: Map<string, Phase>;
-  /** Places in the plan. */
-  order: Map<string, number>;
-  dependents: Map<string, string[]>;
-  /** How many dependencies of a phase are not satisfied. */
-  waitsFor: Map<string, number>;
-  /** Phases that wait for nothing but their turn, in the plan's order. */
-  ready: string[];
-  underWay: Set<string>;
-  failed: Set<string>;
-  satisfied: number;
-}
+import type { Plan } from "../plan/model.js";
+import type { PhaseState, Roster, RunState } from "./state.js";
 
 /** The state, as only its folding may treat it. */
 export type Folding = { -readonly [K in keyof RunState]: RunState[K] } & { phases: Map<string, PhaseState> };

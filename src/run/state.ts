@@ -25,7 +25,6 @@ import type { Command, Purpose, SessionEnd, TurnKind } from "./command.js";
 import type { BlobRef, CriterionVerdict, StopWhy, Suspicion, TurnEnd, Usage } from "./event.js";
 import type { PhaseFailure, PhaseResult } from "./outcome.js";
 import type { Question } from "./question.js";
-import type { Roster } from "./roster.js";
 
 /** A checkout of a phase's own, outside the repository. */
 export interface Worktree {
@@ -178,6 +177,21 @@ export type SessionState =
   | ({ step: "ended"; reason: SessionEnd; message: string | undefined; end: TurnEnd | undefined } & SessionFacts);
 
 export type RunStatus = "running" | "completed" | "failed" | "stopped";
+
+/** Which phases wait, are ready, are under way; kept by `roster.ts`. */
+export interface Roster {
+  planned: Map<string, Phase>;
+  /** Places in the plan. */
+  order: Map<string, number>;
+  dependents: Map<string, string[]>;
+  /** How many dependencies of a phase are not satisfied. */
+  waitsFor: Map<string, number>;
+  /** Phases that wait for nothing but their turn, in the plan's order. */
+  ready: string[];
+  underWay: Set<string>;
+  failed: Set<string>;
+  satisfied: number;
+}
 
 /** Only `evolve` changes it; for everyone else it is read-only. */
 export interface RunState {

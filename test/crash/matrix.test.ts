@@ -14,24 +14,29 @@ const sampled = (n: number, share: number): number[] =>
 /** In the middle of what the scenario is about. */
 const middle = (types: readonly string[], of: string): number => types.indexOf(of) + 1;
 
-async function matrix(scenario: Scenario, signals: Record<"SIGKILL" | "SIGTERM", (types: string[]) => number[]>) {
+async function matrix(
+  scenario: Scenario,
+  cells: { killed: (types: string[]) => number[]; stopped: (types: string[]) => number[] },
+) {
   const truth = await undisturbed(scenario);
   const failures: string[] = [];
   for (const signal of ["SIGKILL", "SIGTERM"] as const) {
-    const ks = complete ? truth.types.map((_, index) => index + 1) : signals[signal](truth.types);
+    const ks = complete
+      ? truth.types.map((_, index) => index + 1)
+      : cells[signal === "SIGKILL" ? "killed" : "stopped"](truth.types);
     const waiting = [...ks];
-    const cells: Cell[] = [];
+    const ended: Cell[] = [];
     const take = async () => {
       for (let k = waiting.shift(); k !== undefined; k = waiting.shift()) {
         try {
-          cells.push(await crashAt(scenario, k, signal, truth));
+          ended.push(await crashAt(scenario, k, signal, truth));
         } catch (error) {
           failures.push(`${signal} after event ${k} (${truth.types[k - 1]}): ${String(error).slice(0, 3_000)}`);
         }
       }
     };
     await Promise.all(Array.from({ length: CELLS_AT_ONCE }, take));
-    const redone = cells.reduce((sum, cell) => sum + cell.redone.length, 0);
+    const redone = ended.reduce((sum, cell) => sum + cell.redone.length, 0);
     if (complete)
       process.stdout.write(`${scenario.name}: ${signal} ${ks.length}, failed ${failures.length}, twice ${redone}\n`);
   }
@@ -43,7 +48,7 @@ const limit = complete ? 3_600_000 : 420_000;
 describe.concurrent("a run that is ended after event k and resumed ends like an undisturbed one", () => {
   test(
     ONE_AFTER_ANOTHER.name,
-    () => matrix(ONE_AFTER_ANOTHER, { SIGKILL: (types) => sampled(types.length, 3), SIGTERM: () => [1] }),
+    () => matrix(ONE_AFTER_ANOTHER, { killed: (types) => sampled(types.length, 3), stopped: () => [1] }),
     limit,
   );
 
@@ -51,12 +56,12 @@ describe.concurrent("a run that is ended after event k and resumed ends like an 
     AT_ONCE.name,
     () =>
       matrix(AT_ONCE, {
-        SIGKILL: (types) => [
+        killed: (types) => [
           middle(types, "phase-split"),
           middle(types, "merge-begun"),
           types.lastIndexOf("phase-merged"),
         ],
-        SIGTERM: () => [],
+        stopped: () => [],
       }),
     limit,
   );

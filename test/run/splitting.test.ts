@@ -103,7 +103,9 @@ const session = (n: number, facts: (place: typeof PLACE & { session: string }) =
 };
 
 const exhausted = (n: number): Fact[] => [
-  ...session(n, (place) => [{ type: "session-ended", command: place.session, ...place, reason: "handed-over", swept: 0 }]),
+  ...session(n, (place) => [
+    { type: "session-ended", command: place.session, ...place, reason: "handed-over", swept: 0 },
+  ]),
   { type: "commit-skipped", command: `20/a1/commit/${n}`, ...PLACE, kind: "handover", why: "nothing changed" },
 ];
 

@@ -10,10 +10,13 @@ import { agentFor } from "../agent.js";
 import { conduct } from "../conduct.js";
 import { readFormat } from "../format.js";
 import { eventPrinter, printFailure } from "../print.js";
+import { hasScreen } from "../screen.js";
 import { type ConfigFlags, readSettings } from "../settings.js";
 import { listenToSignals } from "../signals.js";
 
 export interface RehearseFlags extends ConfigFlags {
+  plain?: boolean;
+  dashboard?: boolean;
   json?: boolean;
   example?: boolean;
   format?: string;
@@ -72,7 +75,8 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
   });
   try {
     const report = new RunReport();
-    const print = eventPrinter(json, report);
+    const screen = hasScreen(flags);
+    const print = screen ? () => {} : eventPrinter(json, report);
     const env = rehearsalEnv(stage, standIn.url);
     const prepared = await preparePlan(place, example ? EXAMPLE_PLAN : (plan as string), options);
     if (!prepared.ok) return printFailure(prepared.failure, json);
@@ -95,7 +99,7 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
       },
     );
     if (!started.ok) return printFailure(started.failure, json);
-    const code = await conduct(started.value, report, signals, json);
+    const code = await conduct(started.value, report, signals, { json, dashboard: flags.dashboard, screen });
     const twice = [...done.values()].filter((times) => times > 1).length;
     if (!json)
       console.log(

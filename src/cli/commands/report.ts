@@ -1,50 +1,43 @@
-/** `progress` and `done`: for agents without MCP, which find the run through the environment Segno gave them. */
+/** `report`: a run as one file, for a pull request or a CI artifact. */
+import { writeFileSync } from "node:fs";
+import { markdownReport } from "../../view/markdown-report.js";
+import { figuresOf } from "../../view/report.js";
+import { gather, renderReport } from "../../web/report.js";
+import { Runs } from "../../web/runs.js";
+import { EXIT } from "../exit.js";
+import { findRun } from "../found-run.js";
 import { printFailure } from "../print.js";
-import { knock } from "./steer.js";
 
-export interface DoneFlags {
-  phase: string;
-  status?: string;
-  summary?: string;
+export interface ReportFlags {
+  html?: string;
+  markdown?: boolean;
   json?: boolean;
 }
 
-export async function progressCommand(message: string, flags: { task?: string; json?: boolean }): Promise<number> {
-  return report("progress", { message, task: flags.task }, flags.json === true);
-}
-
-export async function doneCommand(flags: DoneFlags): Promise<number> {
-  const own = process.env.SEGNO_PHASE;
-  const json = flags.json === true;
-  if (own !== undefined && flags.phase !== own) {
-    return printFailure(
-      {
-        type: "usage",
-        what: `This session works on phase ${own}, not on phase ${flags.phase}.`,
-        fix: `segno done --phase ${own}`,
-      },
-      json,
-    );
+export async function reportCommand(named: string | undefined, flags: ReportFlags): Promise<number> {
+  const found = await findRun(named);
+  if (!found.ok) return printFailure(found.failure, flags.json === true);
+  const { top, run } = found.value;
+  const runs = new Runs(top);
+  const reported = await gather(runs, run);
+  if (reported === undefined)
+    return printFailure({ type: "nothing-to-resume", run, why: "its journal is empty" }, flags.json === true);
+  if (flags.json === true) {
+    const { board } = reported;
+    const { startedAt, now, spent, budget, marks } = board;
+    console.log(JSON.stringify({ ...figuresOf(board), startedAt, now, spent, budget, marks }));
+    return EXIT.done;
   }
-  const { status = "completed", summary = `Phase ${flags.phase} was reported as ${status}.` } = flags;
-  return report(
-    "done",
-    { status, summary, tasks_completed: [], tasks_remaining: [], files_modified: [], decisions: [] },
-    json,
-  );
-}
-
-async function report(path: string, body: object, json: boolean): Promise<number> {
-  const { SEGNO_DOOR: url, SEGNO_TOKEN: token } = process.env;
-  if (url === undefined || token === undefined) {
-    return printFailure(
-      {
-        type: "usage",
-        what: "This command is for agents inside a run, and there is none around it.",
-        fix: "Segno sets SEGNO_DOOR and SEGNO_TOKEN in the sessions it starts; from another terminal use `segno status`, `segno pause`, `segno skip` or `segno stop`.",
-      },
-      json,
-    );
+  if (flags.html === undefined) {
+    process.stdout.write(markdownReport(reported.board));
+    return EXIT.done;
   }
-  return knock({ url, token }, path, body, json);
+  try {
+    writeFileSync(flags.html, renderReport(reported));
+  } catch (error) {
+    const what = `${flags.html} cannot be written: ${error instanceof Error ? error.message : String(error)}`;
+    return printFailure({ type: "usage", what, fix: "Name a file in a folder that exists." }, false);
+  }
+  console.log(`Report of run ${run}: ${flags.html}`);
+  return EXIT.done;
 }

@@ -5,11 +5,14 @@ import { conduct } from "../conduct.js";
 import { agentProblem, realHands } from "../hands.js";
 import { permissionMode } from "../permission.js";
 import { printFailure } from "../print.js";
+import { goesToBackground, runInBackground, type ScreenFlags } from "../screen.js";
 import { type ConfigFlags, readSettings, type Settings } from "../settings.js";
 import { listenToSignals } from "../signals.js";
 import { repositoryTop } from "../top.js";
 
-export async function resumeCommand(run: string | undefined, flags: ConfigFlags & { json?: boolean }): Promise<number> {
+type ResumeFlags = ConfigFlags & ScreenFlags & { dashboard?: boolean };
+
+export async function resumeCommand(run: string | undefined, flags: ResumeFlags): Promise<number> {
   const json = flags.json === true;
   const settings = await readSettings(process.cwd(), flags);
   if (!settings.ok) return printFailure(settings.failure, json);
@@ -20,19 +23,20 @@ export async function resumeCommand(run: string | undefined, flags: ConfigFlags 
     if (found === undefined) {
       return printFailure({ type: "nothing-to-resume", run: undefined, why: "no run is interrupted" }, json);
     }
-    return goOn(found, settings.value, json);
+    return goOn(found, settings.value, flags);
   }
   if (!listRuns(top.value).includes(run)) return printFailure({ type: "no-run", run }, json);
   const read = readRun(top.value, run);
   if (!read.ok) return printFailure(read.failure, json);
-  return goOn({ run, state: read.value.state }, settings.value, json);
+  return goOn({ run, state: read.value.state }, settings.value, flags);
 }
 
 export async function goOn(
   { run, state }: Pick<Interrupted, "run" | "state">,
   settings: Settings,
-  json: boolean,
+  flags: ResumeFlags,
 ): Promise<number> {
+  const json = flags.json === true;
   if (state.mode === "rehearsal") {
     return printFailure(
       { type: "nothing-to-resume", run, why: "it is a rehearsal, and its stand-in model is gone" },
@@ -45,6 +49,9 @@ export async function goOn(
   };
   const mode = await permissionMode(chosen, settings.file, json);
   if (!mode.ok) return printFailure(mode.failure, json);
+  // What was decided about its age here holds there, too.
+  const decided = { SEGNO_RESUME_WINDOW_HOURS: "8760" };
+  if (goesToBackground(flags)) return runInBackground(state.top, flags, [], decided);
   const { hands, report } = realHands(mode.value, chosen, json);
   const unusable = await agentProblem(hands, state.cwd);
   if (unusable !== undefined) return printFailure(unusable, json);
@@ -52,7 +59,9 @@ export async function goOn(
   for (const event of pastEvents(state.top, run)) report.take(event);
   const signals = listenToSignals();
   const resumed = await resumeRun(state.top, run, { ...chosen, permission_mode: mode.value }, hands);
-  return resumed.ok ? conduct(resumed.value, report, signals, json) : printFailure(resumed.failure, json);
+  return resumed.ok
+    ? conduct(resumed.value, report, signals, { json, dashboard: flags.dashboard })
+    : printFailure(resumed.failure, json);
 }
 
 function pastEvents(top: string, run: string) {

@@ -10,6 +10,7 @@ import { readFormat } from "../format.js";
 import { agentProblem, realHands } from "../hands.js";
 import { permissionMode } from "../permission.js";
 import { printFailure } from "../print.js";
+import { goesToBackground, runInBackground } from "../screen.js";
 import { type ConfigFlags, readSettings, type Settings } from "../settings.js";
 import { listenToSignals } from "../signals.js";
 import { repositoryTop } from "../top.js";
@@ -26,6 +27,9 @@ export interface RunFlags extends ConfigFlags {
   only?: string;
   force?: boolean;
   dryRun?: boolean;
+  detach?: boolean;
+  plain?: boolean;
+  dashboard?: boolean;
 }
 
 export async function runCommand(plan: string | undefined, flags: RunFlags): Promise<number> {
@@ -33,7 +37,7 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
   const fail = (failure: Failure) => printFailure(failure, json);
   const settings = await readSettings(process.cwd(), flags);
   if (!settings.ok) return fail(settings.failure);
-  if (plan === undefined) return resumeNewest(settings.value, json);
+  if (plan === undefined) return resumeNewest(settings.value, flags);
   const format = readFormat(flags.format);
   if (!format.ok) return fail(format.failure);
   const { branch } = settings.value.config;
@@ -53,12 +57,13 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
   if (flags.dryRun === true) return dryRun(parsed, selected.ids, flags.force === true, json);
   const interrupted = await runToGoOnWith(prepared.value, settings.value, flags);
   if (!interrupted.ok) return fail(interrupted.failure);
-  if (interrupted.value !== undefined) return goOn(interrupted.value, settings.value, json);
+  if (interrupted.value !== undefined) return goOn(interrupted.value, settings.value, flags);
   const apart = settings.value.config.workspace === "worktree";
   const dirty = apart || flags.allowDirty === true ? undefined : await dirtyTree(prepared.value);
   if (dirty !== undefined) return fail(dirty);
   const mode = await permissionMode(settings.value.config, settings.value.file, json);
   if (!mode.ok) return fail(mode.failure);
+  if (goesToBackground(flags)) return runInBackground(prepared.value.repository.git.top, flags, ["--fresh"]);
   const { hands, report } = realHands(mode.value, settings.value.config, json);
   const config = { ...settings.value.config, permission_mode: mode.value };
   const unusable = await agentProblem(hands, process.cwd());
@@ -77,18 +82,19 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
       allowDirty: apart || flags.allowDirty === true,
       only: selected.ids,
       force: flags.force,
-      attended: isTerminal(json),
+      attended: isTerminal(json) || process.env.SEGNO_ATTENDED === "1",
       format: format.value,
     },
     hands,
   );
   if (!started.ok) return fail(started.failure);
-  const code = await conduct(started.value, report, signals, json);
+  const code = await conduct(started.value, report, signals, { json, dashboard: flags.dashboard });
   if (place.close !== undefined) await place.close(started.value.run.state.status === "completed", json);
   return code;
 }
 
-async function resumeNewest(settings: Settings, json: boolean): Promise<number> {
+async function resumeNewest(settings: Settings, flags: RunFlags): Promise<number> {
+  const json = flags.json === true;
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
   const found = findInterrupted(top.value, undefined, new Date());
@@ -100,7 +106,7 @@ async function resumeNewest(settings: Settings, json: boolean): Promise<number> 
         : `the newest, ${found.run}, was interrupted more than ${window} hours ago`;
     return printFailure({ type: "nothing-to-resume", run: undefined, why }, json);
   }
-  return goOn(found, settings, json);
+  return goOn(found, settings, flags);
 }
 
 /** An interrupted run of this plan: taken up if it is young, asked about if it is old, left if the plan is another. */

@@ -1,0 +1,113 @@
+/** The live screen of a run, in this terminal: what happened is read from its journal, keys go through its door. */
+import { type DoorFile, readDoor } from "../engine/door.js";
+import { followJournal } from "../store/follow.js";
+import type { Act, Actions } from "../tui/screen.js";
+import { showScreen } from "../tui/show.js";
+import { type Board, foldBoard } from "../view/board.js";
+import { openInBrowser } from "./browser.js";
+
+export type Left = "detached" | "over" | "killed";
+
+export interface AttachOptions {
+  /** The run goes on without this terminal. */
+  canDetach: boolean;
+  /** Leave by itself when the run is over. */
+  untilOver: boolean;
+  /** A signal to this terminal stops the run, too. */
+  ownsRun: boolean;
+}
+
+const OVER_FOR_MS = 600;
+
+export async function attach(
+  folder: string,
+  { canDetach, untilOver, ownsRun }: AttachOptions,
+): Promise<{ left: Left; board: Board | undefined }> {
+  let board: Board | undefined;
+  let said = "";
+  const listeners = new Set<() => void>();
+  const tell = () => {
+    for (const listener of listeners) listener();
+  };
+  let end: (left: Left) => void = () => {};
+  const ended = new Promise<Left>((resolve) => {
+    end = resolve;
+  });
+  const knock = async (path: string, body: object): Promise<void> => {
+    said = await ask(readDoor(folder), path, body);
+    tell();
+  };
+  const actions: Actions = {
+    steer: (act: Act) => void knock(act, {}),
+    skip: (phase) => void knock("skip", { phase }),
+    answer: (question, answer) => void knock("answer", { question, answer }),
+    openPage: () => {
+      const door = readDoor(folder);
+      if (door === undefined) said = "Nobody holds this run: segno dashboard shows it.";
+      else {
+        openInBrowser(`${door.url}/?token=${door.token}`);
+        said = `${door.url} (segno dashboard prints a link)`;
+      }
+      tell();
+    },
+    detach: () => end("detached"),
+    kill: () => {
+      const pid = readDoor(folder)?.pid;
+      if (ownsRun && pid !== undefined) for (let twice = 0; twice < 2; twice++) process.kill(pid, "SIGINT");
+      if (pid !== process.pid) end("killed");
+    },
+  };
+  const following = followJournal(folder, (events) => {
+    for (const event of events) board = foldBoard(board, event);
+    tell();
+    const over = board !== undefined && !["running", "paused"].includes(board.status);
+    // The last frame is worth a look.
+    if (over && untilOver) setTimeout(() => end("over"), OVER_FOR_MS);
+  });
+  const shown = await showScreen({
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    board: () => board,
+    said: () => said,
+    actions,
+    canDetach,
+    now: () => Date.now(),
+  });
+  const stop = () => {
+    if (ownsRun) void knock("stop", {}).finally(() => (canDetach ? end("detached") : undefined));
+    else end("detached");
+  };
+  const crashed = (error: unknown) => {
+    shown.leave();
+    console.error(error);
+    process.exit(1);
+  };
+  if (canDetach) for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, stop);
+  process.on("uncaughtException", crashed);
+  try {
+    const left = await ended;
+    return { left, board };
+  } finally {
+    following.stop();
+    shown.leave();
+    for (const signal of ["SIGTERM", "SIGHUP"] as const) process.off(signal, stop);
+    process.off("uncaughtException", crashed);
+  }
+}
+
+async function ask(door: DoorFile | undefined, path: string, body: object): Promise<string> {
+  if (door === undefined) return "Nobody holds this run now.";
+  try {
+    const response = await fetch(`${door.url}/${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${door.token}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(10_000),
+    });
+    return ((await response.json()) as { message: string }).message;
+  } catch (error) {
+    return `The run did not answer: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}

@@ -1,0 +1,80 @@
+/** `runs` and `logs`: what was run here, and what happened in it. */
+
+import type { RunEvent } from "../../run/event.js";
+import { followJournal } from "../../store/follow.js";
+import { lineOf, thousands } from "../../view/lines.js";
+import { table } from "../../view/table.js";
+import { Runs } from "../../web/runs.js";
+import { EXIT } from "../exit.js";
+import { findRun } from "../found-run.js";
+import { printFailure } from "../print.js";
+import { repositoryTop } from "../top.js";
+
+export async function runsCommand(flags: { json?: boolean }): Promise<number> {
+  const json = flags.json === true;
+  const top = await repositoryTop();
+  if (!top.ok) return printFailure(top.failure, json);
+  const rows = new Runs(top.value).list();
+  if (json) console.log(JSON.stringify(rows));
+  else if (rows.length === 0) console.log("No run yet. Begin one with: segno run PLAN.md");
+  else
+    console.log(
+      table(
+        ["run", "plan", "state", "phases", "tokens", "cost", "last event"],
+        rows.map((row) => [
+          row.run,
+          row.title.slice(0, 40),
+          row.live ? row.status : row.status === "running" ? "interrupted" : row.status,
+          `${row.phases.done}/${row.phases.total}`,
+          thousands(row.tokens),
+          row.cost_usd === undefined ? "unknown" : `$${row.cost_usd.toFixed(2)}`,
+          `${row.last.at.slice(0, 16).replace("T", " ")} ${row.last.text.slice(0, 40)}`,
+        ]),
+      ),
+    );
+  return EXIT.done;
+}
+
+export interface LogsFlags {
+  phase?: string;
+  follow?: boolean;
+  json?: boolean;
+}
+
+const OVER = new Set(["run-completed", "run-failed", "run-stopped"]);
+
+export async function logsCommand(named: string | undefined, flags: LogsFlags): Promise<number> {
+  const found = await findRun(named);
+  if (!found.ok) return printFailure(found.failure, flags.json === true);
+  const print = (event: RunEvent): void => {
+    if (flags.phase !== undefined && !("phase" in event && event.phase === flags.phase)) return;
+    if (flags.json === true) return console.log(JSON.stringify(event));
+    const line = event.type === "tool-finished" ? toolLine(event) : lineOf(event);
+    if (line === undefined) return;
+    console.log(
+      `${event.at.slice(0, 19).replace("T", " ")}  ${(line.phase ?? "").padEnd(4)} ${line.symbol} ${line.text}`,
+    );
+  };
+  process.stdout.on("error", () => process.exit(EXIT.done));
+  await new Promise<void>((resolve) => {
+    let last: RunEvent | undefined;
+    const done = () => {
+      following.stop();
+      resolve();
+    };
+    const following = followJournal(found.value.folder, (events) => {
+      for (const event of events) print(event);
+      last = events.at(-1);
+      if (flags.follow === true && last !== undefined && OVER.has(last.type)) setImmediate(done);
+    });
+    if (flags.follow !== true) done();
+    process.once("SIGINT", done);
+  });
+  return EXIT.done;
+}
+
+const toolLine = (event: Extract<RunEvent, { type: "tool-finished" }>) => ({
+  symbol: event.ok ? "·" : "✗",
+  phase: event.phase,
+  text: `${event.tool} ${event.brief}`,
+});

@@ -1,0 +1,59 @@
+/** `run` and `resume` at a terminal: the run in a process of its own, and the live screen watching it. */
+import { runFolder } from "../engine/runs.js";
+import { readJournal } from "../store/file.js";
+import { RunReport } from "../view/report.js";
+import { isTerminal } from "./ask.js";
+import { attach } from "./attach.js";
+import { isInBackground, startInBackground } from "./background.js";
+import { printSummary } from "./conduct.js";
+import { EXIT } from "./exit.js";
+
+export interface ScreenFlags {
+  json?: boolean;
+  plain?: boolean;
+  detach?: boolean;
+}
+
+/** Whether the live screen can be shown here. */
+export const hasScreen = ({ json, plain }: ScreenFlags): boolean =>
+  isTerminal(json === true) && plain !== true && process.env.TERM !== "dumb" && !isInBackground();
+
+export const goesToBackground = (flags: ScreenFlags): boolean =>
+  !isInBackground() && (flags.detach === true || hasScreen(flags));
+
+/** Repeats this command in the background, with what was decided here added, and watches it. */
+export async function runInBackground(
+  top: string,
+  flags: ScreenFlags,
+  added: readonly string[],
+  env: Record<string, string> = {},
+): Promise<number> {
+  const args = [...process.argv.slice(2).filter((arg) => arg !== "--detach" && arg !== "--dashboard"), ...added];
+  const attended = flags.detach === true ? {} : { SEGNO_ATTENDED: "1" };
+  const begun = await startInBackground(args, { ...env, ...attended });
+  if (!begun.ok) return begun.code;
+  const { run, exited, release } = begun;
+  const goesOn = (): number => {
+    release();
+    if (flags.json === true) console.log(JSON.stringify({ run }));
+    else
+      console.log(
+        `Run ${run} goes on in the background.\n  segno watch ${run}   the live screen\n  segno status        how it stands\n  segno stop          stop it gracefully`,
+      );
+    return EXIT.done;
+  };
+  if (flags.detach === true) return goesOn();
+  const folder = runFolder(top, run);
+  const { left } = await attach(folder, { canDetach: true, untilOver: true, ownsRun: true });
+  if (left === "detached") return goesOn();
+  if (left === "killed") {
+    release();
+    return EXIT.interrupted;
+  }
+  const code = await exited;
+  const read = readJournal(folder);
+  const report = new RunReport();
+  for (const event of read.events) report.take(event);
+  printSummary(report.figures, { top, folder });
+  return code;
+}

@@ -1,0 +1,38 @@
+/** Puts the screen on the terminal, and takes it away again whatever happens. */
+import { createElement } from "react";
+import { Screen, type ScreenProps } from "./screen.js";
+
+const ENTER = "\u001b[?1049h\u001b[?25l\u001b[H";
+const LEAVE = "\u001b[?25h\u001b[?1049l";
+
+export interface Shown {
+  /** Gives the terminal back as it was. */
+  leave(): void;
+}
+
+export async function showScreen(props: ScreenProps): Promise<Shown> {
+  // The library that colours knows only its own variable.
+  if (process.env.NO_COLOR !== undefined && process.env.NO_COLOR !== "") process.env.FORCE_COLOR = "0";
+  const { render } = await import("ink");
+  process.stdout.write(ENTER);
+  let left = false;
+  const restore = () => {
+    if (left) return;
+    left = true;
+    if (process.stdin.isTTY) process.stdin.setRawMode(false);
+    process.stdout.write(LEAVE);
+  };
+  process.on("exit", restore);
+  const drawn = render(createElement(Screen, props), {
+    exitOnCtrlC: false,
+    patchConsole: false,
+    maxFps: 10,
+  });
+  return {
+    leave: () => {
+      drawn.unmount();
+      restore();
+      process.off("exit", restore);
+    },
+  };
+}

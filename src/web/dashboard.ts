@@ -1,0 +1,33 @@
+/** A server of its own for the runs of a repository: past ones are shown, live ones are led to. */
+import { randomBytes } from "node:crypto";
+import type { AddressInfo } from "node:net";
+import { Hono } from "hono";
+import { listen } from "../engine/door.js";
+import { type Guarded, guard } from "../engine/guard.js";
+import { mountPage } from "./routes.js";
+import { Runs } from "./runs.js";
+
+export interface Dashboard {
+  /** With the token in it: good for whoever opens it. */
+  link: string;
+  url: string;
+  close(): Promise<void>;
+}
+
+export async function openDashboard(top: string, port: number): Promise<Dashboard> {
+  const token = randomBytes(32).toString("hex");
+  const app = new Hono<Guarded>();
+  app.use(guard({ token, refuse: (c, status, why) => c.json({ ok: false, message: why }, status) }));
+  mountPage(app, new Runs(top), undefined);
+  const server = await listen(app.fetch, port);
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    link: `${url}/?token=${token}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

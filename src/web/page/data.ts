@@ -1,0 +1,145 @@
+/** Where the page's data comes from: the server it was opened from, or the report it is part of. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Board } from "../../view/board.js";
+import { foldBoard } from "../../view/board.js";
+import type { PhaseDetail } from "../../view/phase-page.js";
+
+export interface RunRow {
+  run: string;
+  title: string;
+  plan: string;
+  status: string;
+  live: boolean;
+  phases: { done: number; total: number };
+  cost_usd?: number;
+  tokens: number;
+  startedAt: string;
+  last: { at: string; text: string };
+}
+
+export interface Listed {
+  /** The run this server belongs to, and can steer. */
+  own: string | null;
+  runs: RunRow[];
+}
+
+/** A report has everything in itself. */
+export interface Embedded {
+  board: Board;
+  phases: Record<string, PhaseDetail>;
+  blobs: Record<string, string>;
+}
+
+const embedded = document.getElementById("segno-report")?.textContent ?? undefined;
+export const report: Embedded | undefined = embedded === undefined ? undefined : (JSON.parse(embedded) as Embedded);
+
+export class Refused extends Error {
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+async function get<T>(path: string): Promise<T> {
+  const response = await fetch(path);
+  if (!response.ok) throw new Refused(response.status, ((await response.json()) as { message: string }).message);
+  return (await response.json()) as T;
+}
+
+const runPath = (run: string): string => `api/runs/${encodeURIComponent(run)}`;
+
+export const fetchRuns = (): Promise<Listed> =>
+  report === undefined ? get<Listed>("api/runs") : Promise.resolve({ own: null, runs: [] });
+
+export const fetchDoor = (run: string): Promise<{ url: string }> => get(`${runPath(run)}/door`);
+
+export const fetchPhase = (run: string, phase: string): Promise<PhaseDetail> => {
+  const known = report?.phases[phase];
+  return known === undefined ? get(`${runPath(run)}/phases/${encodeURIComponent(phase)}`) : Promise.resolve(known);
+};
+
+export async function fetchBlob(run: string, ref: string): Promise<string> {
+  if (report !== undefined) return report.blobs[ref] ?? "(not part of this report)";
+  const response = await fetch(`${runPath(run)}/blobs/${ref.replace("sha256:", "")}`);
+  return response.ok ? response.text() : "(it is gone)";
+}
+
+export async function steer(act: string, body: object): Promise<string> {
+  const response = await fetch(act, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  return ((await response.json()) as { message: string }).message;
+}
+
+const REDRAW_MS = 300;
+
+export interface Live {
+  board: Board | undefined;
+  problem: string | undefined;
+  /** Counts redraws: the board itself is changed in place. */
+  tick: number;
+  connected: boolean;
+}
+
+/** The board, as it is and as it changes. */
+export function useBoard(run: string): Live {
+  const [live, setLive] = useState<Live>({ board: report?.board, problem: undefined, tick: 0, connected: false });
+  const board = useRef<Board | undefined>(report?.board);
+  useEffect(() => {
+    if (report !== undefined) return undefined;
+    let source: EventSource | undefined;
+    let over = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const draw = (connected: boolean) => {
+      if (timer !== undefined) return;
+      timer = setTimeout(() => {
+        timer = undefined;
+        if (!over)
+          setLive((before) => ({ board: board.current, problem: undefined, tick: before.tick + 1, connected }));
+      }, REDRAW_MS);
+    };
+    const begin = async () => {
+      try {
+        board.current = await get<Board>(`${runPath(run)}/board`);
+      } catch (error) {
+        if (!over) setLive((before) => ({ ...before, problem: (error as Error).message }));
+        return;
+      }
+      if (over) return;
+      setLive((before) => ({ board: board.current, problem: undefined, tick: before.tick + 1, connected: true }));
+      source = new EventSource(`${runPath(run)}/stream?after=${board.current.seq}`);
+      source.addEventListener("events", (message) => {
+        for (const event of JSON.parse(message.data))
+          if (event.seq === (board.current?.seq ?? 0) + 1) board.current = foldBoard(board.current, event);
+        draw(true);
+      });
+      source.addEventListener("stale", () => {
+        source?.close();
+        void begin();
+      });
+      source.addEventListener("error", () => draw(false));
+      source.addEventListener("open", () => draw(true));
+    };
+    void begin();
+    return () => {
+      over = true;
+      source?.close();
+      clearTimeout(timer);
+    };
+  }, [run]);
+  return live;
+}
+
+/** The time now, as long as the run goes on. */
+export function useNow(running: boolean): number {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    if (!running) return undefined;
+    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, [running]);
+  return now;
+}

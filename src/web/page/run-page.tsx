@@ -1,0 +1,240 @@
+/** A run: how it stands, what it asks, the plan, the chart, the totals, and what happened last. */
+import { useEffect, useState } from "preact/hooks";
+import type { Board } from "../../view/board.js";
+import { Chart } from "./chart.js";
+import { fetchDoor, fetchRuns, type Live, report, steer, useNow } from "./data.js";
+import { between, dollars, percent, short, span, time } from "./format.js";
+import { Graph } from "./graph.js";
+import { Questions } from "./questions.js";
+
+export function RunPage({ run, live }: { run: string; live: Live }) {
+  const { board, problem, tick, connected } = live;
+  const own = useOwn(run);
+  if (problem !== undefined) return <p class="panel">This run cannot be shown: {problem}.</p>;
+  if (board === undefined) return <p class="panel">Reading the run …</p>;
+  return (
+    <main>
+      <Header board={board} connected={connected} />
+      {own.steers ? <Controls board={board} /> : null}
+      {own.elsewhere ? <Lead run={run} /> : null}
+      <Questions board={board} canSteer={own.steers} />
+      {board.limit === undefined ? null : (
+        <p class="panel warn">
+          A usage limit holds the run until {time(board.limit.until)}: {board.limit.message}
+        </p>
+      )}
+      <Graph board={board} />
+      <Chart board={board} tick={tick} />
+      <Totals board={board} />
+      <Activities board={board} />
+      <Warnings board={board} />
+    </main>
+  );
+}
+
+/** Whether this server can steer the run, or another one does. */
+function useOwn(run: string): { steers: boolean; elsewhere: boolean } {
+  const [own, setOwn] = useState({ steers: false, elsewhere: false });
+  useEffect(() => {
+    if (report !== undefined) return;
+    void fetchRuns().then((listed) => {
+      const row = listed.runs.find((each) => each.run === run);
+      setOwn({ steers: listed.own === run, elsewhere: listed.own !== run && row?.live === true });
+    });
+  }, [run]);
+  return own;
+}
+
+function Lead({ run }: { run: string }) {
+  return (
+    <p class="panel">
+      This run is in progress.{" "}
+      <button type="button" onClick={() => void fetchDoor(run).then(({ url }) => location.assign(url))}>
+        Open its own page
+      </button>{" "}
+      to steer it.
+    </p>
+  );
+}
+
+function Header({ board, connected }: { board: Board; connected: boolean }) {
+  const running = board.status === "running" || board.status === "paused";
+  const now = useNow(running && report === undefined);
+  const took =
+    running && report === undefined ? now - Date.parse(board.startedAt) : between(board.startedAt, board.now);
+  const { spent, budget } = board;
+  return (
+    <header class="run">
+      <div>
+        <h1>{board.title}</h1>
+        <p class="hint">
+          {board.plan}, run {board.run}, on {board.branch}
+          {board.mode === "rehearsal" ? ", rehearsal" : ""}
+          {running && report === undefined && !connected ? ", connection lost: trying again" : ""}
+        </p>
+      </div>
+      <dl>
+        <div>
+          <dt>State</dt>
+          <dd class={`status ${board.status}`}>{board.stopping && running ? "stopping" : board.status}</dd>
+        </div>
+        <div>
+          <dt>Time</dt>
+          <dd>{span(took)}</dd>
+        </div>
+        <div>
+          <dt>Tokens</dt>
+          <dd>
+            {short(spent.total)} <small>of {short(budget.tokens)}</small>
+          </dd>
+        </div>
+        <div>
+          <dt>Cost</dt>
+          <dd>
+            {dollars(spent.cost_usd)} <small>of ${budget.cost_usd}</small>
+          </dd>
+        </div>
+      </dl>
+    </header>
+  );
+}
+
+function Controls({ board }: { board: Board }) {
+  const [said, setSaid] = useState("");
+  const running = board.status === "running" || board.status === "paused";
+  if (!running) return null;
+  const act = (path: string, body: object = {}) => void steer(path, body).then(setSaid);
+  const current = board.phases.find((phase) => phase.status === "running");
+  return (
+    <div class="controls">
+      {board.status === "paused" ? (
+        <button type="button" onClick={() => act("continue")}>
+          Go on
+        </button>
+      ) : (
+        <button type="button" onClick={() => act("pause")}>
+          Pause
+        </button>
+      )}
+      {current === undefined ? null : (
+        <button type="button" onClick={() => act("skip", { phase: current.id })}>
+          Skip phase {current.id}
+        </button>
+      )}
+      <button type="button" disabled={board.stopping} onClick={() => act("stop")}>
+        Stop
+      </button>
+      <span class="said" role="status">
+        {said}
+      </span>
+    </div>
+  );
+}
+
+function Totals({ board }: { board: Board }) {
+  const phases = board.phases.filter((phase) => phase.sessions > 0 || phase.status !== "pending");
+  const handovers = board.phases.reduce((sum, phase) => sum + phase.restarts, 0);
+  const { spent } = board;
+  return (
+    <section class="panel" aria-label="Totals">
+      <h2>Totals</h2>
+      <p>
+        {board.sessions.length} sessions, {handovers} handovers, {spent.calls} calls. Tokens: {short(spent.input)}{" "}
+        input, {short(spent.cacheRead)} from the cache, {short(spent.cacheWrite)} into it, {short(spent.output)} output.
+      </p>
+      <div class="scroll" tabIndex={0} role="group" aria-label="Phases">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Phase</th>
+              <th scope="col">State</th>
+              <th scope="col">Tasks</th>
+              <th scope="col">Sessions</th>
+              <th scope="col">Handovers</th>
+              <th scope="col">Peak</th>
+              <th scope="col">Tokens</th>
+              <th scope="col">Cost</th>
+              <th scope="col">Time</th>
+              <th scope="col">Gates</th>
+            </tr>
+          </thead>
+          <tbody>
+            {phases.map((phase) => (
+              <tr key={phase.id}>
+                <th scope="row">
+                  <a href={`#/run/${encodeURIComponent(board.run)}/phase/${encodeURIComponent(phase.id)}`}>
+                    {phase.part_of === undefined ? "" : "↳ "}
+                    {phase.id} {phase.title}
+                  </a>
+                </th>
+                <td class={`status ${phase.status}`}>
+                  {phase.status === "done" && !phase.verified ? "unverified" : phase.status}
+                </td>
+                <td>
+                  {phase.tasks.done}/{phase.tasks.total}
+                </td>
+                <td>{phase.sessions}</td>
+                <td>{phase.restarts}</td>
+                <td>{phase.peak_percent} %</td>
+                <td>{short(phase.tokens.total)}</td>
+                <td>{dollars(phase.cost_usd)}</td>
+                <td>
+                  {phase.startedAt === undefined ? "" : span(between(phase.startedAt, phase.endedAt ?? board.now))}
+                </td>
+                <td>
+                  {phase.gates.length === 0
+                    ? "none"
+                    : `${percent(phase.gates.filter((gate) => gate.passed).length, phase.gates.length)} %`}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {board.phases.flatMap((phase) =>
+        phase.failure === undefined
+          ? []
+          : [
+              <p key={phase.id} class="bad">
+                Phase {phase.id} failed ({phase.failure.category}): {phase.failure.message}
+              </p>,
+            ],
+      )}
+    </section>
+  );
+}
+
+function Activities({ board }: { board: Board }) {
+  return (
+    <section class="panel" aria-label="Last activities">
+      <h2>Last activities</h2>
+      <ol class="activities">
+        {board.activities
+          .slice(-30)
+          .reverse()
+          .map((activity, index) => (
+            <li key={`${activity.at}${index}`} class={activity.ok ? "" : "bad"}>
+              <time dateTime={activity.at}>{time(activity.at)}</time>
+              <span class="phase">{activity.phase ?? ""}</span>
+              <span aria-hidden="true">{activity.symbol}</span>
+              <span class="text">{activity.text}</span>
+            </li>
+          ))}
+      </ol>
+    </section>
+  );
+}
+
+function Warnings({ board }: { board: Board }) {
+  if (board.warnings.length === 0) return null;
+  return (
+    <details class="panel">
+      <summary>{board.warnings.length} warnings</summary>
+      <ul>
+        {board.warnings.slice(-100).map((warning) => (
+          <li key={warning}>{warning}</li>
+        ))}
+      </ul>
+    </details>
+  );
+}
