@@ -2,7 +2,7 @@
 import { type DoorFile, readDoor } from "../engine/door.js";
 import { followJournal } from "../store/follow.js";
 import type { Act, Actions } from "../tui/screen.js";
-import { showScreen } from "../tui/show.js";
+import type { showScreen } from "../tui/show.js";
 import { type Board, foldBoard } from "../view/board.js";
 import { openInBrowser } from "./browser.js";
 
@@ -64,7 +64,7 @@ export async function attach(
     // The last frame is worth a look.
     if (over && untilOver) setTimeout(() => end("over"), OVER_FOR_MS);
   });
-  const shown = await showScreen({
+  const shown = await (await screen())({
     subscribe: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -95,6 +95,16 @@ export async function attach(
     for (const signal of ["SIGTERM", "SIGHUP"] as const) process.off(signal, stop);
     process.off("uncaughtException", crashed);
   }
+}
+
+/** Loaded when it is shown; the library that colours reads its own variable at that moment, and no other. */
+async function screen(): Promise<typeof showScreen> {
+  const before = process.env.FORCE_COLOR;
+  if (process.env.NO_COLOR !== undefined && process.env.NO_COLOR !== "") process.env.FORCE_COLOR = "0";
+  const { showScreen: show } = await import("../tui/show.js");
+  if (before === undefined) delete process.env.FORCE_COLOR;
+  else process.env.FORCE_COLOR = before;
+  return show;
 }
 
 async function ask(door: DoorFile | undefined, path: string, body: object): Promise<string> {

@@ -3,6 +3,25 @@ import { z } from "zod";
 
 export const PERMISSION_MODES = ["bypassPermissions", "acceptEdits", "dontAsk", "auto"] as const;
 
+const NOTICES = ["question", "failed", "finished", "limit"] as const;
+const address = z.url({ protocol: /^https?$/ });
+const notifier = z
+  .strictObject({
+    on: z
+      .array(z.enum(NOTICES))
+      .min(1)
+      .default([...NOTICES]),
+    command: z.string().min(1).optional(),
+    webhook: address.optional(),
+    ntfy: address.optional(),
+    desktop: z.literal(true).optional(),
+  })
+  .refine(
+    ({ command, webhook, ntfy, desktop }) =>
+      [command, webhook, ntfy, desktop].filter((way) => way !== undefined).length === 1,
+    "give exactly one of command, webhook, ntfy and desktop",
+  );
+
 export const configSchema = z.strictObject({
   agent: z.enum(["claude"]).default("claude").describe("The coding agent that does the work."),
   model: z.string().min(1).optional().describe("The model the agent uses; the agent's own default if not set."),
@@ -350,6 +369,12 @@ export const configSchema = z.strictObject({
     .array(z.string().min(1))
     .default([])
     .describe("Tools the agent may not use, in the agent's own notation."),
+  notify: z
+    .array(notifier)
+    .default([])
+    .describe(
+      "Whom to tell: a list of entries with `on` (question, failed, finished, limit; default all) and one of `command` (gets `SEGNO_EVENT`, `SEGNO_TITLE`, `SEGNO_MESSAGE` and JSON on its input), `webhook` (an address that gets JSON), `ntfy` (a topic's address) or `desktop: true`.",
+    ),
   env_deny: z
     .array(z.string().min(1))
     .default([])
@@ -358,3 +383,4 @@ export const configSchema = z.strictObject({
 });
 
 export type Config = z.infer<typeof configSchema>;
+export type Notifier = z.infer<typeof notifier>;

@@ -7,6 +7,7 @@ import { drive } from "./drive.js";
 import { learnFrom } from "./forecasting.js";
 import { runGatesBefore } from "./gates-before.js";
 import { handOffStopped } from "./handoff.js";
+import { startNotifying } from "./notify.js";
 import { removeLeftOver } from "./perform/merge-phase.js";
 import { postWarden } from "./warden.js";
 import { coolDown } from "./warm.js";
@@ -21,6 +22,7 @@ export async function conductRun(world: World, opened: (door: Door) => void = ()
   opened(door);
   const clock = watchClock(world, { wall: Date.now, monotonic: () => performance.now() });
   learnFrom(world);
+  const notices = startNotifying(world);
   try {
     await removeLeftOver(world);
     await runGatesBefore(world);
@@ -30,6 +32,7 @@ export async function conductRun(world: World, opened: (door: Door) => void = ()
     return status;
   } finally {
     clock.stop();
+    await notices.settle();
     await door.close();
     await coolDown(world);
     for (const session of world.sessions.values()) await session.close();

@@ -20,6 +20,12 @@ import { type Guarded, guard, same } from "./guard.js";
 import { answerQuestion } from "./questions.js";
 import type { World } from "./world.js";
 
+/** What the web page adds to the door. */
+export interface PageRoutes {
+  /** Lets pages that are open see the end. */
+  drain(): Promise<void>;
+}
+
 export interface DoorFile {
   url: string;
   token: string;
@@ -59,7 +65,7 @@ export async function openDoor(world: World): Promise<Door> {
   const { run } = world;
   const token = randomBytes(32).toString("hex");
   const sessionToken = (session: string) => createHmac("sha256", token).update(session).digest("hex");
-  const app = routes(world, token, sessionToken);
+  const { app, page } = routes(world, token, sessionToken);
   const server = await listen(app.fetch);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const file: DoorFile = { url, token, pid: process.pid, run: run.state.run };
@@ -69,12 +75,14 @@ export async function openDoor(world: World): Promise<Door> {
     url,
     link: `${url}/?token=${token}`,
     sessionToken,
-    close: () =>
-      new Promise((resolve) => {
-        rmSync(doorPath(run.folder), { force: true });
+    close: async () => {
+      await page?.drain();
+      rmSync(doorPath(run.folder), { force: true });
+      await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
-      }),
+      });
+    },
   };
 }
 
@@ -149,9 +157,9 @@ function routes(world: World, token: string, sessionToken: (session: string) => 
     });
   report("/progress", "progress");
   report("/done", "phase_result");
-  world.page?.(app);
+  const page = world.page?.(app);
   app.notFound((c) => c.json({ ok: false, message: "there is nothing here" }, 404));
-  return app;
+  return { app, page };
 }
 
 export function skipPhase({ run }: Pick<World, "run">, phase: string): string | { missing: string } {

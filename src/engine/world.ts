@@ -9,6 +9,7 @@ import type { ReadPlanFile } from "../plan/model.js";
 import type { RunEvent, TurnEnd } from "../run/event.js";
 import type { Lock } from "../store/lock.js";
 import type { SegnoTools } from "../tools/tools.js";
+import type { PageRoutes } from "./door.js";
 import type { Guarded } from "./guard.js";
 import type { LiveRun } from "./live-run.js";
 import type { PlanFiles } from "./plan-files.js";
@@ -53,7 +54,7 @@ export interface World {
   warm: Map<string, WarmSession>;
   lock: Lock;
   /** Adds the web page to the door. */
-  page: ((app: Hono<Guarded>) => void) | undefined;
+  page: ((app: Hono<Guarded>) => PageRoutes) | undefined;
   /** There while the run is conducted. */
   warden: Warden | undefined;
   door: { url: string; sessionToken(session: string): string } | undefined;

@@ -1,7 +1,7 @@
 /** @jsxImportSource react */
 /** The live screen: everything a glance should tell, and the keys to intervene. */
 import { Box, Text, useInput, useStdout } from "ink";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { Board, OpenQuestion } from "../view/board.js";
 import { budgetLine, clock, currentSessions, cut, gaugeLine, phaseRows, SYMBOLS, sawtooth } from "./parts.js";
 
@@ -61,6 +61,11 @@ export function Screen({ subscribe, board: current, said, actions, canDetach, no
   }, [stdout]);
 
   const over = board === undefined || !["running", "paused"].includes(board.status);
+  const entered = useRef(mode);
+  const turnTo = (next: Mode): void => {
+    entered.current = next;
+    setMode(next);
+  };
   useInput((input, key) => {
     if (key.ctrl && input === "c") {
       if (over) return actions.detach();
@@ -68,46 +73,55 @@ export function Screen({ subscribe, board: current, said, actions, canDetach, no
       return stops === 0 ? actions.steer("stop") : actions.kill();
     }
     if (board === undefined) return input === "q" ? actions.detach() : undefined;
-    switch (mode.type) {
+    if (key.escape) return turnTo({ type: "watching" });
+    // What was typed quickly comes at once.
+    for (const letter of input) pressed(letter, board);
+    return undefined;
+  });
+
+  const pressed = (letter: string, shown: Board): void => {
+    const at = entered.current;
+    switch (at.type) {
       case "quitting":
-        setMode({ type: "watching" });
-        if (input === "d" && canDetach) actions.detach();
-        if (input === "x") actions.steer("stop");
-        return undefined;
+        turnTo({ type: "watching" });
+        if (letter === "d" && canDetach) actions.detach();
+        if (letter === "x") actions.steer("stop");
+        return;
       case "skipping": {
-        setMode({ type: "watching" });
-        const phase = skippable(board)[Number(input) - 1];
-        return phase === undefined ? undefined : actions.skip(phase.id);
+        turnTo({ type: "watching" });
+        const phase = skippable(shown)[Number(letter) - 1];
+        if (phase !== undefined) actions.skip(phase.id);
+        return;
       }
       case "answering": {
-        const question = board.questions[mode.question];
-        const choice = question?.choices.find((each) => each.key === input);
-        if (key.escape || question === undefined) return setMode({ type: "watching" });
-        if (choice === undefined) return undefined;
-        setMode({ type: "watching" });
+        const question = shown.questions[at.question];
+        const choice = question?.choices.find((each) => each.key === letter);
+        if (question === undefined) return turnTo({ type: "watching" });
+        if (choice === undefined) return;
+        turnTo({ type: "watching" });
         return actions.answer(question.id, choice.name);
       }
       default:
-        return watching(input, board);
+        return watching(letter, shown);
     }
-  });
+  };
 
-  const watching = (input: string, shown: Board): void => {
-    switch (input) {
+  const watching = (letter: string, shown: Board): void => {
+    switch (letter) {
       case "q":
-        return over ? actions.detach() : setMode({ type: "quitting" });
+        return over ? actions.detach() : turnTo({ type: "quitting" });
       case "p":
         return actions.steer(shown.status === "paused" ? "continue" : "pause");
       case "x":
         return actions.steer("stop");
       case "s":
-        return setMode({ type: "skipping" });
+        return turnTo({ type: "skipping" });
       case "v":
-        return setVerbose(!verbose);
+        return setVerbose((before) => !before);
       case "o":
         return actions.openPage();
       case "a":
-        return shown.questions.length > 0 ? setMode({ type: "answering", question: 0 }) : undefined;
+        return shown.questions.length > 0 ? turnTo({ type: "answering", question: 0 }) : undefined;
       default:
         return undefined;
     }

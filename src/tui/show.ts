@@ -1,4 +1,5 @@
 /** Puts the screen on the terminal, and takes it away again whatever happens. */
+import { render } from "ink";
 import { createElement } from "react";
 import { Screen, type ScreenProps } from "./screen.js";
 
@@ -10,10 +11,7 @@ export interface Shown {
   leave(): void;
 }
 
-export async function showScreen(props: ScreenProps): Promise<Shown> {
-  // The library that colours knows only its own variable.
-  if (process.env.NO_COLOR !== undefined && process.env.NO_COLOR !== "") process.env.FORCE_COLOR = "0";
-  const { render } = await import("ink");
+export function showScreen(props: ScreenProps): Shown {
   process.stdout.write(ENTER);
   let left = false;
   const restore = () => {

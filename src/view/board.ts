@@ -242,7 +242,7 @@ function ofRun(board: Board, event: RunEvent): void {
       board.questions = [];
       board.status = "running";
       board.stopping = false;
-      return act(board, event, "𝄋", "run taken up again");
+      return act(board, event, "↻", "run taken up again");
     case "run-held":
       board.status = "paused";
       return act(board, event, "‖", `paused (${event.by})`);
@@ -376,7 +376,7 @@ function ofPhase(board: Board, phase: BoardPhase, event: RunEvent): void {
       );
     case "phase-merged":
       phase.commits.push(event.sha);
-      return act(board, event, "⑃", `merged into ${event.into}`);
+      return act(board, event, "⇄", `merged into ${event.into}`);
     case "phase-split":
       phase.doing = "split";
       return;
@@ -461,7 +461,7 @@ function inSession(board: Board, phase: BoardPhase, event: RunEvent): void {
         event.before,
       );
     case "checkpoint-saved":
-      return act(board, event, "𝄌", `checkpoint of ${event.tokens} tokens`);
+      return act(board, event, "⇥", `checkpoint of ${event.tokens} tokens`);
     default:
       return;
   }

@@ -12,7 +12,22 @@ const gauge = (percent: number): string => {
   return `${"█".repeat(full)}${"░".repeat(20 - full)} ${percent.toFixed(0).padStart(3)} %`;
 };
 
+/** Whether the run is over after this event; what is noted after its end changes nothing. */
+export function isOverAfter(event: RunEvent, before: boolean): boolean {
+  switch (event.type) {
+    case "run-completed":
+    case "run-failed":
+    case "run-stopped":
+      return true;
+    case "run-resumed":
+      return false;
+    default:
+      return before;
+  }
+}
+
 export function thousands(n: number): string {
+  if (n >= 1_000_000_000) return `${(n / 1_000_000_000).toFixed(1)}G`;
   if (n >= 100_000_000) return `${Math.round(n / 1_000_000)}M`;
   if (n >= 1_000_000) return `${(n / 1_000_000).toFixed(1)}M`;
   return n >= 10_000 ? `${Math.round(n / 1_000)}k` : String(n);
@@ -165,14 +180,14 @@ export function lineOf(event: RunEvent): Line | undefined {
       return line("‖", `waits for phase ${event.behind}: both claim ${event.files.slice(0, 5).join(", ")}`);
     case "merge-begun":
       return event.conflicts.length === 0
-        ? line("⑃", "others were merged meanwhile: the gates run again on the merged state")
-        : line("⑃", `conflicts with what was merged meanwhile: ${event.conflicts.slice(0, 5).join(", ")}`);
+        ? line("⇄", "others were merged meanwhile: the gates run again on the merged state")
+        : line("⇄", `conflicts with what was merged meanwhile: ${event.conflicts.slice(0, 5).join(", ")}`);
     case "phase-merged": {
       const behind =
         event.leftBehind.length === 0
           ? ""
           : `; not brought along in your checkout, because you changed them: ${event.leftBehind.slice(0, 5).join(", ")}`;
-      return line("⑃", `merged into ${event.into} as ${event.sha.slice(0, 9)}${behind}`);
+      return line("⇄", `merged into ${event.into} as ${event.sha.slice(0, 9)}${behind}`);
     }
     case "merge-failed":
       return line("✗", event.why);
@@ -180,7 +195,7 @@ export function lineOf(event: RunEvent): Line | undefined {
       const parts = event.parts.map((part) => part.id).join(", ");
       const count = event.parts.length;
       return line(
-        "⑂",
+        "⋔",
         `Phase ${event.phase} too large (${event.reason}). Splitting into ${count} sub-phases, launching in parallel... ${parts}`,
       );
     }

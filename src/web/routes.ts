@@ -1,11 +1,14 @@
 /** What the page asks for. Whoever mounts it has already checked who is asking. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Context, Hono } from "hono";
 import { streamSSE } from "hono/streaming";
+import type { PageRoutes } from "../engine/door.js";
 import type { Guarded } from "../engine/guard.js";
 import type { BlobRef, RunEvent } from "../run/event.js";
+import { isOverAfter } from "../view/lines.js";
 import type { Runs } from "./runs.js";
 
 /** Where the built page is. */
@@ -32,9 +35,11 @@ const POLICY = [
 const MOST_BLOB = 2_000_000;
 const BATCH_MS = 250;
 const BEAT_MS = 15_000;
+const DRAIN_MS = 2_000;
 
 /** `own`: the run that this server belongs to, and can steer. */
-export function mountPage(app: Hono<Guarded>, runs: Runs, own: string | undefined): void {
+export function mountPage(app: Hono<Guarded>, runs: Runs, own: string | undefined): PageRoutes {
+  const streams = new Set<symbol>();
   app.use("*", async (c, next) => {
     await next();
     c.header("content-security-policy", POLICY);
@@ -67,14 +72,20 @@ export function mountPage(app: Hono<Guarded>, runs: Runs, own: string | undefine
     const door = known(c) ? runs.door(c.req.param("run")) : undefined;
     return door === undefined ? missing(c) : c.json({ url: `${door.url}/?token=${door.token}` });
   });
-  app.get("/api/runs/:run/stream", (c) => (known(c) ? follow(c, runs) : missing(c)));
+  app.get("/api/runs/:run/stream", (c) => (known(c) ? follow(c, runs, streams) : missing(c)));
 
   const known = (c: Context): boolean => runs.has(c.req.param("run") ?? "");
   const missing = (c: Context) => c.json({ ok: false, message: "there is nothing here" }, 404);
+  return {
+    drain: async () => {
+      if (own !== undefined && streams.size > 0) runs.watched(own).look();
+      for (let waited = 0; streams.size > 0 && waited < DRAIN_MS; waited += 50) await sleep(50);
+    },
+  };
 }
 
 /** Events after the one the page knows, in batches; a page that was away too long is told to begin anew. */
-function follow(c: Context, runs: Runs): Response {
+function follow(c: Context, runs: Runs, streams: Set<symbol>): Response {
   const watched = runs.watched(c.req.param("run") ?? "");
   watched.look();
   return streamSSE(c, async (stream) => {
@@ -86,9 +97,15 @@ function follow(c: Context, runs: Runs): Response {
     }
     let waiting: RunEvent[] = watched.recent.filter((event) => event.seq > seq);
     let quiet = 0;
-    const stop = watched.listen((events) => {
+    const self = Symbol("stream");
+    streams.add(self);
+    const unlisten = watched.listen((events) => {
       waiting.push(...events);
     });
+    const stop = () => {
+      streams.delete(self);
+      unlisten();
+    };
     stream.onAbort(stop);
     try {
       while (!stream.aborted) {
@@ -98,6 +115,7 @@ function follow(c: Context, runs: Runs): Response {
           quiet = 0;
           seq = batch.at(-1)?.seq ?? seq;
           await stream.writeSSE({ event: "events", id: String(seq), data: JSON.stringify(batch) });
+          if (batch.reduce((over, event) => isOverAfter(event, over), false)) break;
         } else if (quiet >= BEAT_MS) {
           quiet = 0;
           await stream.writeSSE({ event: "beat", data: "{}" });

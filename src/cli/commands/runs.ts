@@ -2,7 +2,7 @@
 
 import type { RunEvent } from "../../run/event.js";
 import { followJournal } from "../../store/follow.js";
-import { lineOf, thousands } from "../../view/lines.js";
+import { isOverAfter, lineOf, thousands } from "../../view/lines.js";
 import { table } from "../../view/table.js";
 import { Runs } from "../../web/runs.js";
 import { EXIT } from "../exit.js";
@@ -41,8 +41,6 @@ export interface LogsFlags {
   json?: boolean;
 }
 
-const OVER = new Set(["run-completed", "run-failed", "run-stopped"]);
-
 export async function logsCommand(named: string | undefined, flags: LogsFlags): Promise<number> {
   const found = await findRun(named);
   if (!found.ok) return printFailure(found.failure, flags.json === true);
@@ -57,15 +55,17 @@ export async function logsCommand(named: string | undefined, flags: LogsFlags): 
   };
   process.stdout.on("error", () => process.exit(EXIT.done));
   await new Promise<void>((resolve) => {
-    let last: RunEvent | undefined;
+    let over = false;
     const done = () => {
       following.stop();
       resolve();
     };
     const following = followJournal(found.value.folder, (events) => {
-      for (const event of events) print(event);
-      last = events.at(-1);
-      if (flags.follow === true && last !== undefined && OVER.has(last.type)) setImmediate(done);
+      for (const event of events) {
+        print(event);
+        over = isOverAfter(event, over);
+      }
+      if (flags.follow === true && over) setImmediate(done);
     });
     if (flags.follow !== true) done();
     process.once("SIGINT", done);

@@ -1,5 +1,6 @@
 /** `watch`: the live screen of a run that another process conducts, or of one that is over. */
 import { followJournal } from "../../store/follow.js";
+import { isOverAfter } from "../../view/lines.js";
 import { attach } from "../attach.js";
 import { EXIT } from "../exit.js";
 import { findRun } from "../found-run.js";
@@ -16,9 +17,9 @@ export async function watchCommand(named: string | undefined, flags: { plain?: b
 }
 
 function isGoingOn(folder: string): boolean {
-  let last = "";
+  let over = false;
   followJournal(folder, (events) => {
-    last = events.at(-1)?.type ?? last;
+    for (const event of events) over = isOverAfter(event, over);
   }).stop();
-  return !["run-completed", "run-failed", "run-stopped"].includes(last);
+  return !over;
 }

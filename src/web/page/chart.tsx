@@ -7,13 +7,13 @@ import { percent, short, time } from "./format.js";
 import { columnsOf, type Point, pointsOf, type Series, seriesOf } from "./series.js";
 
 const GLYPHS: Record<Mark["kind"], string> = {
-  handover: "𝄋",
+  handover: "▼",
   compaction: "⇊",
-  limit: "⧗",
+  limit: "◷",
   gate: "✗",
   question: "?",
-  split: "⑂",
-  merge: "⑃",
+  split: "⋔",
+  merge: "⇄",
   failed: "✗",
   done: "✓",
 };
@@ -44,6 +44,7 @@ export function Chart({ board, tick, only }: Props) {
   );
   drawn.current = { board, series, chosen };
   const names = series.map(({ phase }) => phase).join("\n");
+  const dark = useDark();
 
   useEffect(() => {
     const element = place.current;
@@ -60,6 +61,7 @@ export function Chart({ board, tick, only }: Props) {
         axes: [
           {
             ...axis,
+            space: 90,
             values: (_, ticks) => ticks.map((t) => time(new Date((begun + t) * 1_000).toISOString()).slice(0, 8)),
           },
           { ...axis, size: 56, values: (_, ticks) => ticks.map(short) },
@@ -91,7 +93,7 @@ export function Chart({ board, tick, only }: Props) {
       made.over.removeEventListener("click", pick);
       made.destroy();
     };
-  }, [names, board.startedAt]);
+  }, [names, board.startedAt, dark]);
 
   useEffect(() => {
     plot.current?.setData(columnsOf(series) as uPlot.AlignedData);
@@ -143,8 +145,41 @@ export function Chart({ board, tick, only }: Props) {
         </li>
       </ul>
       <Chosen board={board} point={chosen} />
+      <Story board={board} phases={new Set(series.map(({ phase }) => phase))} />
     </section>
   );
+}
+
+/** The marks of the chart in words, newest first. */
+function Story({ board, phases }: { board: Board; phases: ReadonlySet<string> }) {
+  const marks = board.marks.filter((mark) => mark.phase === undefined || phases.has(mark.phase)).slice(-200);
+  if (marks.length === 0) return null;
+  return (
+    <details class="story">
+      <summary>What happened: {marks.length} marks</summary>
+      <ol>
+        {marks.toReversed().map((mark, index) => (
+          <li key={`${mark.at}${index}`}>
+            <span aria-hidden="true">{GLYPHS[mark.kind]}</span> {time(mark.at)}{" "}
+            {mark.phase === undefined ? "" : `phase ${mark.phase}: `}
+            {mark.text}
+          </li>
+        ))}
+      </ol>
+    </details>
+  );
+}
+
+/** Canvases know no style sheet: they are drawn anew when the colours change. */
+function useDark(): boolean {
+  const query = useMemo(() => matchMedia("(prefers-color-scheme: dark)"), []);
+  const [dark, setDark] = useState(query.matches);
+  useEffect(() => {
+    const changed = () => setDark(query.matches);
+    query.addEventListener("change", changed);
+    return () => query.removeEventListener("change", changed);
+  }, [query]);
+  return dark;
 }
 
 const describe = ({ session, tokens }: Point): string =>

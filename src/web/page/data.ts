@@ -115,6 +115,8 @@ export function useBoard(run: string): Live {
         for (const event of JSON.parse(message.data))
           if (event.seq === (board.current?.seq ?? 0) + 1) board.current = foldBoard(board.current, event);
         draw(true);
+        // Nothing more will come: the server goes with the run.
+        if (!["running", "paused"].includes(board.current?.status ?? "")) source?.close();
       });
       source.addEventListener("stale", () => {
         source?.close();

@@ -1,5 +1,6 @@
 /** Numbers and times as people read them. */
 export function short(n: number): string {
+  if (n >= 1_000_000_000) return `${(n / 1_000_000_000).toFixed(1)}G`;
   if (n >= 100_000_000) return `${Math.round(n / 1_000_000)}M`;
   if (n >= 1_000_000) return `${(n / 1_000_000).toFixed(1)}M`;
   return n >= 10_000 ? `${Math.round(n / 1_000)}k` : String(n);

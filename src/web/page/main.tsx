@@ -38,13 +38,31 @@ function App() {
     <>
       <nav>
         <a class="brand" href={report === undefined ? "#/" : `#/run/${encodeURIComponent(report.board.run)}`}>
-          <span aria-hidden="true">𝄋</span> Segno
+          <Sign /> Segno
         </a>
       </nav>
       {at.page === "runs" ? <RunsPage /> : <OfRun key={at.run} at={at} />}
     </>
   );
 }
+
+/** The sign itself; few fonts have it. */
+const Sign = () => (
+  <svg
+    width="22"
+    height="22"
+    viewBox="0 0 24 24"
+    fill="none"
+    stroke="currentColor"
+    stroke-width="2.2"
+    aria-hidden="true"
+  >
+    <path d="M16 7c0-2.2-2-3.4-4-3.4S8 4.8 8 7c0 4.6 8 5 8 9.8 0 2.4-2 3.6-4 3.6s-4-1.2-4-3.4" />
+    <path d="M5 20.5 19 3.5" stroke-width="1.6" />
+    <circle cx="5.4" cy="11.4" r="1" />
+    <circle cx="18.6" cy="12.6" r="1" />
+  </svg>
+);
 
 function OfRun({ at }: { at: Exclude<Where, { page: "runs" }> }) {
   const live = useBoard(at.run);

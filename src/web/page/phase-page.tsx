@@ -9,18 +9,26 @@ import { VirtualList } from "./virtual-list.js";
 export function PhasePage({ run, id, live }: { run: string; id: string; live: Live }) {
   const { board, tick } = live;
   const [detail, setDetail] = useState<PhaseDetail>();
+  const [gone, setGone] = useState(false);
   const phase = board?.phases.find((each) => each.id === id);
   // Read again when something of weight happened.
   const weight = `${phase?.sessions}/${phase?.commits.length}/${phase?.gates.length}/${phase?.status}/${phase?.tasks.done}`;
   useEffect(() => {
     let over = false;
-    void fetchPhase(run, id).then((fetched) => {
-      if (!over) setDetail(fetched);
-    });
+    void fetchPhase(run, id).then(
+      (fetched) => {
+        if (!over) setDetail(fetched);
+      },
+      () => {
+        if (!over) setGone(true);
+      },
+    );
     return () => {
       over = true;
     };
   }, [run, id, weight]);
+  if (gone && detail === undefined)
+    return <p class="panel">The run is over, and its page with it: segno dashboard shows it.</p>;
   if (board === undefined || detail === undefined) return <p class="panel">Reading the phase …</p>;
   if (phase === undefined) return <p class="panel">There is no phase {id} in this run.</p>;
   return (
@@ -95,7 +103,7 @@ export function PhasePage({ run, id, live }: { run: string; id: string; live: Li
               <code>{commit.sha.slice(0, 9)}</code> {commit.kind}, {commit.files} files, {time(commit.at)}
               {commit.leftOut.length === 0 ? "" : `; left out: ${commit.leftOut.join(", ")}`}
             </summary>
-            <pre>{commit.stat ?? "It is no longer in the repository."}</pre>
+            <pre tabIndex={0}>{commit.stat ?? "It is no longer in the repository."}</pre>
           </details>
         ))}
       </section>
@@ -152,7 +160,7 @@ function Session({ run, session, n }: { run: string; session: SessionDetail; n: 
               ))}
             </ul>
           )}
-          <Blob run={run} of={checkpoint.text} mark={/NOT CONFIRMED|contradict/i} />
+          <Blob run={run} of={checkpoint.text} mark={/\[Segno:|^Marked by Segno/} />
         </details>
       )}
     </article>
@@ -167,9 +175,9 @@ function Blob({ run, of, mark }: { run: string; of: string; mark?: RegExp }) {
     else void fetchBlob(run, of).then(setText);
   }, [run, of]);
   if (text === undefined) return <p class="hint">Reading …</p>;
-  if (mark === undefined) return <pre>{text}</pre>;
+  if (mark === undefined) return <pre tabIndex={0}>{text}</pre>;
   return (
-    <pre>
+    <pre tabIndex={0}>
       {text.split("\n").map((line, index) => (
         <span key={index}>
           {mark.test(line) ? <mark>{line}</mark> : line}

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Board } from "../../view/board.js";
 import { Chart } from "./chart.js";
 import { fetchDoor, fetchRuns, type Live, report, steer, useNow } from "./data.js";
-import { between, dollars, percent, short, span, time } from "./format.js";
+import { between, dollars, short, span, time } from "./format.js";
 import { Graph } from "./graph.js";
 import { Questions } from "./questions.js";
 
@@ -175,7 +175,7 @@ function Totals({ board }: { board: Board }) {
                 </td>
                 <td>{phase.sessions}</td>
                 <td>{phase.restarts}</td>
-                <td>{phase.peak_percent} %</td>
+                <td>{Math.round(phase.peak_percent)} %</td>
                 <td>{short(phase.tokens.total)}</td>
                 <td>{dollars(phase.cost_usd)}</td>
                 <td>
@@ -184,7 +184,7 @@ function Totals({ board }: { board: Board }) {
                 <td>
                   {phase.gates.length === 0
                     ? "none"
-                    : `${percent(phase.gates.filter((gate) => gate.passed).length, phase.gates.length)} %`}
+                    : `${phase.gates.filter((gate) => gate.passed).length}/${phase.gates.length}`}
                 </td>
               </tr>
             ))}

@@ -1,0 +1,115 @@
+/** The live screen in a pseudo-terminal, as a person sees it. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { planFiles } from "../support/plans.js";
+import { inPty, pidFile } from "../support/pty.js";
+import { SAMPLE_QUESTION, sampleFacts, writeSample } from "../support/sample-run.js";
+import { git, scratchRepo } from "../support/scratch.js";
+import { SEGNO, site } from "../support/segno.js";
+
+const ENTER = "\u001b[?1049h";
+const LEAVE = "\u001b[?1049l";
+const SHOW_CURSOR = "\u001b[?25h";
+
+/** The clock of a run that goes on is the only thing that moves by itself. */
+const still = (frame: string[]): string =>
+  `${frame.map((line) => line.replace(/\s+(running|paused|stopping) {2}\d+:\d\d:\d\d$/, " $1")).join("\n")}\n`;
+
+function expectGolden(name: string, frame: string[]): void {
+  const file = new URL(`../fixtures/frames/${name}.txt`, import.meta.url);
+  if (process.env.GOLDEN === "write" || !existsSync(file)) writeFileSync(file, still(frame));
+  expect(still(frame)).toBe(readFileSync(file, "utf8"));
+}
+
+const lastLine = (frame: string[]): string => frame.filter((line) => line !== "").at(-1) ?? "";
+
+describe.concurrent("the live screen, in a pseudo-terminal", () => {
+  for (const [columns, rows] of [
+    [80, 24],
+    [200, 50],
+  ] as const) {
+    test(`golden frame at ${columns} by ${rows}, with a question, and after it was left nothing remains`, async () => {
+      const repo = scratchRepo({});
+      writeSample(repo, [...sampleFacts(), SAMPLE_QUESTION]);
+      const env = { PATH: process.env.PATH ?? "", HOME: repo };
+      const pty = inPty([process.execPath, SEGNO, "watch"], { cwd: repo, env, columns, rows });
+      const frame = await pty.until((lines) => lines.some((line) => line.includes("a answer")), "the screen");
+      expectGolden(`${columns}x${rows}`, frame);
+      pty.type("q");
+      await pty.until((lines) => lines.some((line) => line.includes("d detach")), "the question how to leave");
+      pty.type("d");
+      expect(await pty.ended).toBe(0);
+      expect(pty.raw()).toContain(ENTER);
+      expect(pty.raw().slice(pty.raw().lastIndexOf(ENTER))).toContain(LEAVE);
+      expect(pty.raw().slice(-200)).toContain(SHOW_CURSOR);
+    });
+  }
+
+  test("NO_COLOR: no colour at all", async () => {
+    const repo = scratchRepo({});
+    writeSample(repo, sampleFacts());
+    const env = { PATH: process.env.PATH ?? "", HOME: repo, NO_COLOR: "1" };
+    const pty = inPty([process.execPath, SEGNO, "watch"], { cwd: repo, env, columns: 100, rows: 30 });
+    await pty.until((lines) => lines.some((line) => line.includes("q quit")), "the screen");
+    pty.type("q");
+    await pty.until((lines) => lines.some((line) => line.includes("d detach")), "the question how to leave");
+    pty.type("d");
+    await pty.ended;
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters
+    expect(pty.raw()).not.toMatch(/\u001b\[[0-9;]*(3[0-9]|9[0-9])m/);
+  });
+
+  test("keys: pause, go on, verbose, answer, detach; the run survives, and a second screen stops it", async () => {
+    const files = planFiles([
+      { id: "1", tasks: 2 },
+      { id: "2", tasks: 30, dependsOn: ["1"] },
+    ]);
+    files["plan/phase-1.md"] = (files["plan/phase-1.md"] ?? "").replace(
+      "## Gates\n",
+      "## Gates\n\n- looks: right to a person\n",
+    );
+    const place = await site({ repo: scratchRepo({ ...files, ".segno/config.yaml": "gates:\n  looks: manual\n" }) });
+    const options = { cwd: place.repo, env: place.env, columns: 100, rows: 30 };
+    const pty = inPty([process.execPath, SEGNO, "run", "PLAN.md"], options);
+    await pty.until((lines) => lastLine(lines).includes("a answer"), "the question");
+    pty.type("v");
+    pty.type("p");
+    await pty.until((lines) => (lines[0] ?? "").includes("paused"), "the pause");
+    pty.type("p");
+    await pty.until((lines) => (lines[0] ?? "").includes("running"), "the going on");
+    pty.type("a");
+    await pty.until((lines) => lastLine(lines).includes("Answer with the key"), "the prompt");
+    pty.type("p");
+    await pty.until((lines) => lines.some((line) => /● 1 .*done/.test(line)), "the first phase's end");
+    pty.type("q");
+    await pty.until((lines) => lastLine(lines).includes("d detach"), "the question how to leave");
+    pty.type("d");
+    expect(await pty.ended).toBe(0);
+    expect(pty.raw().split(LEAVE).at(-1)).toContain("goes on in the background");
+
+    const second = inPty([process.execPath, SEGNO, "watch"], options);
+    await second.until((lines) => lines.some((line) => /◐ 2 /.test(line)), "the run in the second terminal");
+    second.type("x");
+    await second.until((lines) => (lines[0] ?? "").includes("stopped"), "the stop");
+    second.type("q");
+    expect(await second.ended).toBe(0);
+    expect(git(place.repo, "status", "--porcelain", "--untracked-files=no")).toBe("");
+  });
+
+  test("SIGTERM gives the terminal back; the run it belonged to stops cleanly", async () => {
+    const place = await site({ repo: scratchRepo(planFiles([{ id: "1", tasks: 40 }])) });
+    const options = { cwd: place.repo, env: place.env, columns: 90, rows: 24 };
+    const pty = inPty([process.execPath, SEGNO, "run", "PLAN.md"], options);
+    await pty.until((lines) => lines.some((line) => /◐ 1 .*working/.test(line)), "the run");
+    process.kill(Number(readFileSync(pidFile(place.repo), "utf8")), "SIGTERM");
+    await pty.ended;
+    const after = pty.raw().slice(pty.raw().lastIndexOf(ENTER));
+    expect(after).toContain(LEAVE);
+    expect(after).toContain(SHOW_CURSOR);
+    await place.segno(["logs", "--follow"]).ended;
+    const status = JSON.parse((await place.segno(["status", "--json"]).ended).stdout) as { status: string };
+    expect(status.status).toBe("stopped");
+    expect(existsSync(join(place.repo, ".segno/runs"))).toBe(true);
+  });
+});
