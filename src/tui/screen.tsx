@@ -131,10 +131,10 @@ export function Screen({ subscribe, board: current, said, actions, canDetach, no
   const { columns, rows } = size;
   const sessions = currentSessions(board, 4);
   const [question] = board.questions;
-  const asks = question === undefined ? 0 : 2 + question.choices.length;
+  const asks = question === undefined ? 0 : 1 + question.choices.length;
   const fixed = 7 + sessions.length + asks;
   const phaseRoom = Math.max(1, Math.min(board.phases.length, verbose ? 3 : Math.floor((rows - fixed) / 2)));
-  const activityRoom = Math.max(0, rows - fixed - phaseRoom - 2);
+  const activityRoom = Math.max(0, rows - 1 - fixed - phaseRoom);
   return (
     <Box flexDirection="column" width={columns} height={rows - 1} overflow="hidden">
       <Header board={board} columns={columns} now={now()} over={over} />
@@ -166,7 +166,7 @@ function Header({ board, columns, now, over }: { board: Board; columns: number; 
   const status = board.stopping && !over ? "stopping" : board.status;
   const waits = board.limit === undefined ? "" : `  waits for a limit ${clock(Date.parse(board.limit.until) - now)}`;
   const right = `${status}  ${took}`;
-  const left = `𝄋 ${board.title}`;
+  const left = board.title;
   return (
     <>
       <Box justifyContent="space-between" width={columns}>

@@ -1,11 +1,11 @@
 /** A command in a pseudo-terminal, and what a person would see there. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import headless from "@xterm/headless";
 import { whenOver } from "./scratch.js";
 
 export interface Pty {
-  child: ChildProcess;
+  terminal: headless.Terminal;
   /** The screen as it is, without blanks at the ends of lines. */
   frame(): string[];
   /** Everything that was written, control characters and all. */
@@ -49,7 +49,7 @@ export function inPty(command: readonly string[], { cwd, env, columns, rows }: P
   };
   const ended = new Promise<number | null>((resolve) => child.on("close", (code) => resolve(code)));
   return {
-    child,
+    terminal,
     frame,
     raw: () => raw,
     until: async (fits, what) => {

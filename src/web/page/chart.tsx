@@ -72,7 +72,7 @@ export function Chart({ board, tick, only }: Props) {
             label: `phase ${phase}`,
             stroke: colour(index),
             width: 2,
-            points: { show: false },
+            points: { size: 4, fill: colour(index) },
           })),
         ],
         hooks: { draw: [(self) => decorate(self, drawn.current)] },
