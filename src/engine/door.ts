@@ -20,12 +20,6 @@ import { type Guarded, guard, same } from "./guard.js";
 import { answerQuestion } from "./questions.js";
 import type { World } from "./world.js";
 
-/** What the web page adds to the door. */
-export interface PageRoutes {
-  /** Lets pages that are open see the end. */
-  drain(): Promise<void>;
-}
-
 export interface DoorFile {
   url: string;
   token: string;

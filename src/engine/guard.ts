@@ -8,6 +8,12 @@ import { getCookie, setCookie } from "hono/cookie";
 
 export type Caller = { as: "user" } | { as: "session"; session: string };
 export type Guarded = { Variables: { caller: Caller } };
+/** What the web page adds to the door. */
+export interface PageRoutes {
+  /** Lets pages that are open see the end. */
+  drain(): Promise<void>;
+}
+
 export type Refuse = (c: Context, status: 401 | 403, why: string) => Response;
 
 export function same(a: string, b: string): boolean {
