@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** What takes longest begins first, so that nothing is waited for at the end. */
-const SLOW = ["test/crash/", "test/engine/", "test/git/", "test/cli/"];
+const SLOW = ["test/crash/", "test/engine/", "test/web/", "test/tui/", "test/git/", "test/cli/"];
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -18,6 +18,8 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     pool: "forks",
+    // Modules are loaded once per worker: no test changes what they hold.
+    isolate: false,
     sequence: { sequencer: SlowFirst },
     // Claude Code waits for its (stand-in) model most of the time: more files at once than cores.
     maxWorkers: 3,

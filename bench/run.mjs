@@ -4,7 +4,19 @@ import { fileURLToPath } from "node:url";
 
 for (const name of process.argv.slice(2).length > 0
   ? process.argv.slice(2)
-  : ["startup", "events", "plan", "latency", "decide", "parallel", "handover", "policy", "meter", "commit"]) {
+  : [
+      "startup",
+      "events",
+      "plan",
+      "latency",
+      "decide",
+      "parallel",
+      "handover",
+      "policy",
+      "meter",
+      "commit",
+      "screens",
+    ]) {
   const { status } = spawnSync(process.execPath, [fileURLToPath(new URL(`./${name}.mjs`, import.meta.url))], {
     stdio: "inherit",
   });

@@ -87,6 +87,8 @@ export interface Agent {
   name: string;
   /** Whether it can be started and used, found out without a model call. */
   check(env: Record<string, string>, cwd: string): Promise<AgentCheck>;
+  /** Only what must be known before a run. */
+  checkQuickly(env: Record<string, string>, cwd: string): Promise<AgentCheck>;
   abilities: AgentAbilities;
   /** Whether the agent still has this conversation. */
   canResume(agentSession: string, env: Record<string, string>): boolean;

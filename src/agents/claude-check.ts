@@ -1,6 +1,10 @@
 /** Whether Claude Code can be started and is logged in, found out without a model call. */
 import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { query, type SDKUserMessage } from "@anthropic-ai/claude-agent-sdk";
+import { execa } from "execa";
 import type { AgentCheck } from "./agent.js";
 import { MARKER, sweep } from "./processes.js";
 import { PromptQueue } from "./prompt-queue.js";
@@ -36,6 +40,32 @@ export async function checkClaude(
     return { ok: false, problem: "missing", detail: error instanceof Error ? error.message : String(error) };
   } finally {
     await sweep((candidate) => candidate === marker);
+  }
+}
+
+const KEYS = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
+
+/** With a key in its environment there is no login to ask for: it is enough that it starts. */
+export async function checkQuickly(
+  executable: string | undefined,
+  env: Record<string, string>,
+  cwd: string,
+): Promise<AgentCheck> {
+  const key = KEYS.find((name) => (env[name] ?? "") !== "");
+  const path = executable ?? bundled();
+  if (key === undefined || path === undefined) return checkClaude(executable, env, cwd);
+  const started = await execa(path, ["--version"], { env, extendEnv: false, cwd, reject: false, timeout: LIMIT_MS });
+  if (started.exitCode === 0) return { ok: true, account: key };
+  return { ok: false, problem: "missing", detail: started.shortMessage ?? "it does not start" };
+}
+
+function bundled(): string | undefined {
+  try {
+    const sdk = createRequire(import.meta.url).resolve("@anthropic-ai/claude-agent-sdk");
+    const path = join(dirname(sdk), `../claude-agent-sdk-${process.platform}-${process.arch}/claude`);
+    return existsSync(path) ? path : undefined;
+  } catch {
+    return undefined;
   }
 }
 

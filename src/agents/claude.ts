@@ -22,7 +22,7 @@ import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { StopWhy, TurnEnd } from "../run/event.js";
 import { mcpServer, SERVER_NAME, TOOL_PREFIX } from "../tools/mcp.js";
 import type { Agent, AgentSession, SessionOptions } from "./agent.js";
-import { checkClaude } from "./claude-check.js";
+import { checkClaude, checkQuickly } from "./claude-check.js";
 import { failedKind, isLimitText, resetOf } from "./claude-errors.js";
 import { ClaudeStream } from "./claude-stream.js";
 import { diesWithParent, MARKER, sweep } from "./processes.js";
@@ -55,6 +55,7 @@ export function claudeAgent(executable: string | undefined): Agent {
     name: "claude",
     abilities: { stop: "boundary", usage: "call", compactionVeto: true, resume: true },
     check: (env, cwd) => checkClaude(executable, env, cwd),
+    checkQuickly: (env, cwd) => checkQuickly(executable, env, cwd),
     canResume: hasTranscript,
     open: (options) => openSession(options, executable),
   };

@@ -1,10 +1,12 @@
 /** The live screen of a run, in this terminal: what happened is read from its journal, keys go through its door. */
+import { resolve } from "node:path";
 import { type DoorFile, readDoor } from "../engine/door.js";
 import { followJournal } from "../store/follow.js";
 import type { Act, Actions } from "../tui/screen.js";
 import type { showScreen } from "../tui/show.js";
 import { type Board, foldBoard } from "../view/board.js";
 import { openInBrowser } from "./browser.js";
+import { openEditor } from "./questions.js";
 
 export type Left = "detached" | "over" | "killed";
 
@@ -30,8 +32,8 @@ export async function attach(
     for (const listener of listeners) listener();
   };
   let end: (left: Left) => void = () => {};
-  const ended = new Promise<Left>((resolve) => {
-    end = resolve;
+  const ended = new Promise<Left>((settle) => {
+    end = settle;
   });
   const knock = async (path: string, body: object): Promise<void> => {
     said = await ask(readDoor(folder), path, body);
@@ -40,7 +42,7 @@ export async function attach(
   const actions: Actions = {
     steer: (act: Act) => void knock(act, {}),
     skip: (phase) => void knock("skip", { phase }),
-    answer: (question, answer) => void knock("answer", { question, answer }),
+    answer: (question, answer) => void revised(question, answer).then(() => knock("answer", { question, answer })),
     openPage: () => {
       const door = readDoor(folder);
       if (door === undefined) said = "Nobody holds this run: segno dashboard shows it.";
@@ -64,17 +66,28 @@ export async function attach(
     // The last frame is worth a look.
     if (over && untilOver) setTimeout(() => end("over"), OVER_FOR_MS);
   });
-  const shown = await (await screen())({
-    subscribe: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    board: () => board,
-    said: () => said,
-    actions,
-    canDetach,
-    now: () => Date.now(),
-  });
+  /** Who wants to revise a phase gets its text in their editor first; the screen waits. */
+  const revised = async (question: string, answer: string): Promise<void> => {
+    const phase = board?.questions.find(({ id }) => id === question)?.phase;
+    const file = board?.phases.find(({ id }) => id === phase)?.file;
+    if (answer !== "revise" || file === undefined) return;
+    shown.leave();
+    await openEditor(file, resolve(folder, "../../.."));
+    shown = await show();
+  };
+  const show = async () =>
+    (await screen())({
+      subscribe: (listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+      board: () => board,
+      said: () => said,
+      actions,
+      canDetach,
+      now: () => Date.now(),
+    });
+  let shown = await show();
   const stop = () => {
     if (ownsRun) void knock("stop", {}).finally(() => (canDetach ? end("detached") : undefined));
     else end("detached");

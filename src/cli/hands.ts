@@ -42,7 +42,7 @@ const escapeForm = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]
 
 /** An agent that cannot be used is found out before anything is begun. */
 export async function agentProblem({ agent, agentEnv }: Hands, cwd: string): Promise<Failure | undefined> {
-  const checked = await agent.check(agentEnv, cwd);
+  const checked = await agent.checkQuickly(agentEnv, cwd);
   if (checked.ok) return undefined;
   return checked.problem === "no-login" ? { type: "no-login" } : { type: "no-agent", detail: checked.detail };
 }

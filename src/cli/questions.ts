@@ -8,7 +8,7 @@ import { choiceOf } from "../run/question.js";
 import { isTerminal } from "./ask.js";
 
 /** The phase's file in the user's editor; the retry reads what it holds then. */
-async function openEditor(file: string | undefined, top: string): Promise<void> {
+export async function openEditor(file: string | undefined, top: string): Promise<void> {
   const editor = process.env.VISUAL ?? process.env.EDITOR;
   if (file === undefined || editor === undefined) {
     console.log(`Set EDITOR to have ${file ?? "the phase's file"} opened here; edit it now in another window.`);

@@ -90,7 +90,9 @@ export function wantsSplit(state: RunState, id: string, phase: Attempt): WantedS
     const reason = `expected to need ${forecast?.percent} % of what one session may fill`;
     return grouped("forecast", reason, phaseOf(state, id), groups);
   }
-  if (phase.idleHandovers < EXHAUSTIONS) return undefined;
+  const exhausted =
+    session?.step === "ended" && (session.reason === "handed-over" || session.reason === "context-full");
+  if (!exhausted || phase.idleHandovers < EXHAUSTIONS) return undefined;
   const reason = `its context was exhausted ${phase.idleHandovers} times in a row without a finished task`;
   return grouped("exhausted", reason, phaseOf(state, id), taskGroups(open, Math.ceil(open.length / USUAL_PARTS)));
 }

@@ -111,7 +111,7 @@ describe.concurrent("what is in flight at the threshold", () => {
     const repo = scratchRepo(planFiles([{ id: "1", tasks: 2 }]));
     const run = await rehearse({
       repo,
-      config: { context_limit: 30_000, max_restarts: 2 },
+      config: { context_limit: 30_000, max_restarts: 2, split: "off" },
       behave: (request, worker) =>
         userTexts(request).some((text) => text.includes("Your context window is nearly full")) ||
         (request.tools ?? []).length === 0

@@ -30,7 +30,7 @@ describe.concurrent("phases in parallel, with the real Claude Code", () => {
     expect(readFileSync(`${repo}/out/3-2.txt`, "utf8")).toContain("Task 3.2");
     const order = run.events.map((event) => event.type);
     expect(order.lastIndexOf("phase-started")).toBeGreaterThan(order.indexOf("phase-merged"));
-    const firstEnd = run.events.find((event) => event.type === "session-ended")?.seq ?? 0;
+    const firstEnd = run.of("phase-merged")[0]?.seq ?? 0;
     expect(run.of("session-started").filter((event) => event.seq < firstEnd).length).toBe(4);
     expect(
       run
