@@ -46,6 +46,8 @@ export function learnFrom({ run, agent }: World): void {
   run.onEvent((event) => {
     if (event.type !== "phase-done") return;
     const { state } = run;
+    // What its parts did is learned from them.
+    if ([...state.parents.values()].includes(event.phase)) return;
     const sessions = [...state.sessions.values()].filter((session) => session.phase === event.phase);
     const begun = sessions.filter((session) => session.firstPrompt !== undefined);
     const last = begun.at(-1);

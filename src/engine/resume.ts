@@ -80,7 +80,7 @@ export async function resumeRun(top: string, id: string, config: Config, hands: 
   const since = run.state.noted;
   const theirs = await changedSinceRest(git, since);
   run.append({ type: "run-resumed", config, torn: read.value.torn, swept, since, ...theirs });
-  if (since === undefined && read.value.state.status === "running") {
+  if (since === undefined && read.value.state.status === "running" && !read.value.state.apart) {
     run.append({
       type: "warned",
       message: "Segno was ended without a stop: what was edited since then cannot be told from the phase's own work.",

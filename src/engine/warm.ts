@@ -8,8 +8,10 @@ import { LiveSession, type Place } from "./live-session.js";
 import type { World } from "./world.js";
 
 /** A session that follows a handover has the purpose of the one before it. */
-const purposeOf = (step: string): Purpose =>
-  step === "remediating" ? "remediate" : step === "reviewing" ? "verify" : "work";
+const purposeOf = ({ step, merge }: { step: string; merge: unknown }): Purpose => {
+  if (merge !== undefined) return "merge";
+  return step === "remediating" ? "remediate" : step === "reviewing" ? "verify" : "work";
+};
 
 export async function warmUp(world: World, phase: string): Promise<void> {
   const { state } = world.run;
@@ -17,7 +19,7 @@ export async function warmUp(world: World, phase: string): Promise<void> {
   if (state.stopping || !isAttempt(attempt)) return;
   const session = commandId(phase, attempt.attempt, "session", attempt.sessions.length + 1);
   if (world.warm.has(session)) return;
-  const live = new LiveSession(world, { session, phase, attempt: attempt.attempt, purpose: purposeOf(attempt.step) });
+  const live = new LiveSession(world, { session, phase, attempt: attempt.attempt, purpose: purposeOf(attempt) });
   world.warm.set(session, live);
   await live.open(undefined);
 }

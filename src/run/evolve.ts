@@ -273,7 +273,7 @@ function apply(state: Folding, event: RunEvent): void {
       for (const question of openQuestions(state)) state.questions.delete(question.id);
       for (const path of event.usersPaths) state.usersPaths.set(path, event.since ?? "");
       for (const [id, phase] of state.phases) {
-        if (isAttempt(phase))
+        if (isAttempt(phase) && phase.worktree === undefined)
           setPhase(state, id, { ...phase, staged: [...new Set([...phase.staged, ...event.staged])] });
       }
       return resumed(state);

@@ -13,7 +13,7 @@ function rowOf(phase: PhaseFigures): string[] {
   const title = phase.title.length > 32 ? `${phase.title.slice(0, 31)}…` : phase.title;
   const passed = phase.gates.filter((gate) => gate.passed).length;
   return [
-    `${phase.id} ${title}`,
+    `${phase.part_of === undefined ? "" : "↳ "}${phase.id} ${title}${phase.parts.length === 0 ? "" : ` (${phase.parts.join(", ")})`}`,
     phase.status === "done" && !phase.verified ? "unverified" : phase.status,
     `${phase.tasks.done}/${phase.tasks.total}`,
     String(phase.sessions),

@@ -59,7 +59,8 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
     head: kind === "merge" && state.merge !== undefined ? state.merge.tip : state.head,
     merging: kind === "merge",
     staged: state.staged,
-    usersPaths: run.state.usersPaths,
+    // What the user changes in their checkout is nowhere else.
+    usersPaths: state.worktree === undefined ? run.state.usersPaths : new Map(),
     branch,
     limits: { maxFileBytes: config.max_file_mb * MB, maxBinaryBytes: config.max_binary_mb * MB },
     plan: { files: plan.files, marked },

@@ -33,7 +33,7 @@ async function merge(world: World, id: string, phase: string, attempt: number): 
   const tip = await tipOf(world.git, ground.branch);
   const made = await findSwap(world.git, target.branch, { run: run.state.run, command: id });
   const base = made?.base ?? (await tipOf(world.git, target.branch));
-  const files = (await changedSinceParting(world.git, state.head, tip)).filter(
+  const files = (await changedSinceParting(world.git, base, tip)).filter(
     (path) => !run.state.plan.files.includes(path),
   );
   if (made === undefined && !(await contains(world.git, tip, base))) {
