@@ -1,10 +1,12 @@
 /** `run` and `resume` at a terminal: the run in a process of its own, and the live screen watching it. */
+import { readDoor } from "../engine/door.js";
 import { runFolder } from "../engine/runs.js";
 import { readJournal } from "../store/file.js";
 import { RunReport } from "../view/report.js";
 import { isTerminal } from "./ask.js";
 import { attach } from "./attach.js";
 import { isInBackground, startInBackground } from "./background.js";
+import { openInBrowser } from "./browser.js";
 import { printSummary } from "./conduct.js";
 import { EXIT } from "./exit.js";
 
@@ -12,6 +14,7 @@ export interface ScreenFlags {
   json?: boolean;
   plain?: boolean;
   detach?: boolean;
+  dashboard?: boolean;
 }
 
 /** Whether the live screen can be shown here. */
@@ -42,8 +45,14 @@ export async function runInBackground(
       );
     return EXIT.done;
   };
-  if (flags.detach === true) return goesOn();
   const folder = runFolder(top, run);
+  const door = flags.dashboard === true ? readDoor(folder) : undefined;
+  if (door !== undefined) {
+    const link = `${door.url}/?token=${door.token}`;
+    if (flags.json !== true) console.log(`web page    ${link}`);
+    if (process.stdout.isTTY) openInBrowser(link);
+  }
+  if (flags.detach === true) return goesOn();
   const { left } = await attach(folder, { canDetach: true, untilOver: true, ownsRun: true });
   if (left === "detached") return goesOn();
   if (left === "killed") {

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { planFiles } from "../support/plans.js";
 import { SAMPLE, SAMPLE_QUESTION, sampleFacts, writeSample } from "../support/sample-run.js";
 import { scratchFolder, scratchRepo } from "../support/scratch.js";
 import { site } from "../support/segno.js";
@@ -65,6 +66,16 @@ describe.concurrent("looking back", () => {
     expect(html).not.toMatch(/<(link|img|iframe|script)[^>]+(src|href)=/);
     const nowhere = await segno("report", "--html", "/no/such/folder/x.html");
     expect([nowhere.code, nowhere.stderr]).toEqual([2, expect.stringContaining("cannot be written")]);
+  });
+
+  test("run --detach: it goes on by itself, and what keeps it from beginning is said here", async () => {
+    const place = await site({ repo: scratchRepo(planFiles([{ id: "1" }])) });
+    const begun = await place.segno(["run", "PLAN.md", "--detach"]).ended;
+    expect([begun.code, begun.stdout]).toEqual([0, expect.stringContaining("goes on in the background")]);
+    const logs = await place.segno(["logs", "--follow"]).ended;
+    expect(logs.stdout).toContain("run completed");
+    const again = await place.segno(["run", "NOWHERE.md", "--detach"]).ended;
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("NOWHERE.md")]);
   });
 
   test("what is wrong is said", async () => {

@@ -1,5 +1,6 @@
 /** A command in a pseudo-terminal, and what a person would see there. */
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { readFileSync, readlinkSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import headless from "@xterm/headless";
 import { whenOver } from "./scratch.js";
@@ -61,7 +62,12 @@ export function inPty(command: readonly string[], { cwd, env, columns, rows }: P
       throw new Error(`${what} did not appear:\n${frame().join("\n")}`);
     },
     type: (keys) => void child.stdin?.write(keys),
-    resize: (cols, newRows) => terminal.resize(cols, newRows),
+    resize: (cols, newRows) => {
+      const pid = readFileSync(pidFile(cwd), "utf8").trim();
+      const device = readlinkSync(`/proc/${pid}/fd/1`);
+      execFileSync("stty", ["-F", device, "cols", String(cols), "rows", String(newRows)]);
+      terminal.resize(cols, newRows);
+    },
     ended,
   };
 }

@@ -36,6 +36,9 @@ describe.concurrent("the live screen, in a pseudo-terminal", () => {
       const pty = inPty([process.execPath, SEGNO, "watch"], { cwd: repo, env, columns, rows });
       const frame = await pty.until((lines) => lines.some((line) => line.includes("a answer")), "the screen");
       expectGolden(`${columns}x${rows}`, frame);
+      pty.resize(110, 30);
+      await pty.until((lines) => lines.includes("─".repeat(110)), "the screen in its new size");
+      expect(pty.frame().filter((line) => line.includes("Rewrite the importer"))).toHaveLength(1);
       pty.type("q");
       await pty.until((lines) => lines.some((line) => line.includes("d detach")), "the question how to leave");
       pty.type("d");
