@@ -17,13 +17,15 @@ export interface AttachOptions {
   untilOver: boolean;
   /** A signal to this terminal stops the run, too. */
   ownsRun: boolean;
+  /** Whoever conducts it is gone, whatever its journal says. */
+  gone?: AbortSignal | undefined;
 }
 
 const OVER_FOR_MS = 600;
 
 export async function attach(
   folder: string,
-  { canDetach, untilOver, ownsRun }: AttachOptions,
+  { canDetach, untilOver, ownsRun, gone }: AttachOptions,
 ): Promise<{ left: Left; board: Board | undefined }> {
   let board: Board | undefined;
   let said = "";
@@ -35,6 +37,7 @@ export async function attach(
   const ended = new Promise<Left>((settle) => {
     end = settle;
   });
+  gone?.addEventListener("abort", () => setTimeout(() => end("over"), OVER_FOR_MS));
   const knock = async (path: string, body: object): Promise<void> => {
     said = await ask(readDoor(folder), path, body);
     tell();

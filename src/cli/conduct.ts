@@ -37,16 +37,20 @@ export async function conduct(
   askAtTerminal(world, quiet);
   const counting = countDown(world, quiet);
   let watched: Promise<unknown> | undefined;
+  const over = new AbortController();
   try {
     await conductRun(world, ({ link }) => {
       sayRun(world.run.state.run);
-      if (screen === true) watched = attach(world.run.folder, { canDetach: false, untilOver: true, ownsRun: true });
+      if (screen === true)
+        watched = attach(world.run.folder, { canDetach: false, untilOver: true, ownsRun: true, gone: over.signal });
       if (dashboard !== true || json) return;
-      console.log(`web page    ${link}`);
+      if (screen !== true) console.log(`web page    ${link}`);
       if (process.stdout.isTTY) openInBrowser(link);
     });
   } catch (error) {
     counting.stop();
+    over.abort();
+    await watched;
     if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
     printFailure({ type: "disk-full", run: world.run.state.run }, json);
     return EXIT.stopped;

@@ -53,7 +53,9 @@ export async function runInBackground(
     if (process.stdout.isTTY) openInBrowser(link);
   }
   if (flags.detach === true) return goesOn();
-  const { left } = await attach(folder, { canDetach: true, untilOver: true, ownsRun: true });
+  const gone = new AbortController();
+  void exited.then(() => gone.abort());
+  const { left } = await attach(folder, { canDetach: true, untilOver: true, ownsRun: true, gone: gone.signal });
   if (left === "detached") return goesOn();
   if (left === "killed") {
     release();

@@ -8,7 +8,6 @@ import { learnFrom } from "./forecasting.js";
 import { runGatesBefore } from "./gates-before.js";
 import { handOffStopped } from "./handoff.js";
 import { startNotifying } from "./notify.js";
-import { removeLeftOver } from "./perform/merge-phase.js";
 import { postWarden } from "./warden.js";
 import { coolDown } from "./warm.js";
 import type { World } from "./world.js";
@@ -24,7 +23,6 @@ export async function conductRun(world: World, opened: (door: Door) => void = ()
   learnFrom(world);
   const notices = startNotifying(world);
   try {
-    await removeLeftOver(world);
     await runGatesBefore(world);
     const status = await drive(world);
     if (status === "stopped") await handOffStopped(world);

@@ -120,7 +120,7 @@ export async function findSwap(
   git: Git,
   branch: string,
   { run, command }: { run: string; command: string },
-): Promise<{ sha: string; base: string } | undefined> {
+): Promise<{ sha: string; base: string; tip: string } | undefined> {
   const format = `--format=${trailerFormat(TRAILERS.run, TRAILERS.command)}`;
   const log = await git.attempt(["log", "--first-parent", "--max-count=200", format, `refs/heads/${branch}`]);
   const row = log.stdout.split("\n").find((line) => {
@@ -128,7 +128,8 @@ export async function findSwap(
     return ofRun === run && ofCommand === command;
   });
   const sha = row?.split("\0")[0];
-  return sha === undefined ? undefined : { sha, base: await git.line(["rev-parse", `${sha}^1`]) };
+  if (sha === undefined) return undefined;
+  return { sha, base: await git.line(["rev-parse", `${sha}^1`]), tip: await git.line(["rev-parse", `${sha}^2`]) };
 }
 
 /**

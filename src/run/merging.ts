@@ -146,8 +146,7 @@ export function phaseMerged(state: Folding, event: FactOf<"phase-merged">): void
   const { sha, files } = event;
   setPhase(state, event.phase, { ...phase, merges: phase.merges + 1, merged: sha, commits: [...phase.commits, sha] });
   if (event.into === state.branch) state.head = sha;
-  if (phase.worktree === undefined) return;
-  (state.merged as Map<string, unknown>).set(event.phase, { files, worktree: phase.worktree });
+  (state.merged as Map<string, readonly string[]>).set(event.phase, files);
 }
 
 export function mergeFailed(state: Folding, { phase: id, why }: FactOf<"merge-failed">): void {

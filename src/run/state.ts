@@ -223,7 +223,7 @@ export interface RunState {
   /** The phase a sub-phase is part of. */
   parents: ReadonlyMap<string, string>;
   /** What merged phases changed, in order. */
-  merged: ReadonlyMap<string, { files: readonly string[]; worktree: Worktree }>;
+  merged: ReadonlyMap<string, readonly string[]>;
   /** Phases that were said to wait because they claim files of another. */
   serialised: ReadonlySet<string>;
   sessions: ReadonlyMap<string, SessionState>;

@@ -1,4 +1,4 @@
-import { type Git, GitError } from "../../git/git.js";
+import { GitError } from "../../git/git.js";
 import { TRAILERS, taskTrailer } from "../../git/history.js";
 import { beginMerge, bringAlong, changedSinceParting, contains, findSwap, swapIn, tipOf } from "../../git/merge.js";
 import { removeMerged } from "../../git/worktree.js";
@@ -30,8 +30,9 @@ async function merge(world: World, id: string, phase: string, attempt: number): 
   if (!isAttempt(state) || state.worktree === undefined) throw new Error(`phase ${phase} has no worktree`);
   const ground = groundOf(world, phase);
   const target = targetOf(world, phase);
-  const tip = await tipOf(world.git, ground.branch);
   const made = await findSwap(world.git, target.branch, { run: run.state.run, command: id });
+  // One that was made before a crash may have lost its branch already.
+  const tip = made?.tip ?? (await tipOf(world.git, ground.branch));
   const base = made?.base ?? (await tipOf(world.git, target.branch));
   const files = (await changedSinceParting(world.git, base, tip)).filter(
     (path) => !run.state.plan.files.includes(path),
@@ -48,8 +49,12 @@ async function merge(world: World, id: string, phase: string, attempt: number): 
   const keep = run.state.parents.has(phase) && target.git !== world.git ? [] : run.state.plan.files;
   const leftBehind = await bringAlong(target.git, target.branch, { from: base, to: sha, keep });
   const into = target.branch;
+  // Before it is said: with the last phase the run is over, and nobody would remove it any more.
+  const kept = await removeMerged(world.git, state.worktree);
   run.append({ type: "phase-merged", command: id, phase, attempt, sha, into, files, leftBehind });
-  await removePlace(world, phase, state.worktree);
+  if (kept === undefined) return;
+  const message = `The worktree of phase ${phase} stays, because ${kept}: ${state.worktree.folder}`;
+  run.append({ type: "warned", phase, message });
 }
 
 async function swap(
@@ -87,33 +92,6 @@ function sharingFiles({ run }: World, phase: string, files: readonly string[]): 
   const { merged, config } = run.state;
   const own = new Set(files);
   return [...merged]
-    .filter(
-      ([id, other]) => id !== phase && (config.merge_gates === "all" || other.files.some((file) => own.has(file))),
-    )
+    .filter(([id, changed]) => id !== phase && (config.merge_gates === "all" || changed.some((file) => own.has(file))))
     .map(([id]) => id);
 }
-
-async function removePlace(
-  { run, git }: World,
-  phase: string,
-  worktree: { folder: string; branch: string },
-): Promise<void> {
-  const kept = await removeMerged(git, worktree);
-  if (kept === undefined) return;
-  run.append({
-    type: "warned",
-    phase,
-    message: `The worktree of phase ${phase} stays, because ${kept}: ${worktree.folder}`,
-  });
-}
-
-/** Worktrees that were merged and not yet removed when Segno ended. */
-export async function removeLeftOver(world: World): Promise<void> {
-  for (const [phase, { worktree }] of world.run.state.merged) {
-    const there = await branchExists(world.git, worktree.branch);
-    if (there) await removePlace(world, phase, worktree);
-  }
-}
-
-const branchExists = async (git: Git, branch: string): Promise<boolean> =>
-  (await git.attempt(["rev-parse", "--verify", "--quiet", `refs/heads/${branch}`])).ok;
