@@ -165,7 +165,7 @@ describe("any repository, any state of the user's work", () => {
         for (const name of staged) expect(theirs.has(name)).toBe(true);
         git(repo, "fsck", "--no-progress", "--connectivity-only");
       }),
-      { numRuns: Number(process.env.MUTATIONS ?? 12), ...(process.env.MUTATIONS === undefined ? { seed: 7 } : {}) },
+      { numRuns: Number(process.env.MUTATIONS ?? 8), ...(process.env.MUTATIONS === undefined ? { seed: 7 } : {}) },
     );
   });
 });
@@ -237,7 +237,7 @@ describe("submodules", () => {
 });
 
 /** Every third of them, unless more is asked for. */
-const EVERY = process.env.MUTATIONS === undefined ? 3 : 1;
+const EVERY = process.env.MUTATIONS === undefined ? 6 : 1;
 
 describe("SIGKILL between any two git commands of a commit", () => {
   test("the repeat ends with one commit, a sound repository and a clean status", async () => {

@@ -66,7 +66,7 @@ describe("any run, whatever the world answers", () => {
           if (state.phases.get(parent)?.step === "done") expect(over(part)).toBe(true);
         expect(state.status === "completed").toBe([...state.phases.keys()].every(over));
       }),
-      { numRuns: Number(process.env.MUTATIONS ?? 600) },
+      { numRuns: Number(process.env.MUTATIONS ?? 400) },
     );
   });
 
@@ -80,7 +80,7 @@ describe("any run, whatever the world answers", () => {
         expect(prefix).toEqual(again);
         expect(decide(prefix as RunState)).toEqual(decide(again as RunState));
       }),
-      { numRuns: Number(process.env.MUTATIONS ?? 300) },
+      { numRuns: Number(process.env.MUTATIONS ?? 200) },
     );
   });
 
@@ -106,7 +106,7 @@ describe("any run, whatever the world answers", () => {
           expect(done.verified).toBe((phase?.gates.length ?? 0) > 0);
         }
       }),
-      { numRuns: Number(process.env.MUTATIONS ?? 300) },
+      { numRuns: Number(process.env.MUTATIONS ?? 200) },
     );
   });
 });
