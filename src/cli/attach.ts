@@ -1,11 +1,12 @@
 /** The live screen of a run, in this terminal: what happened is read from its journal, keys go through its door. */
 import { resolve } from "node:path";
-import { type DoorFile, readDoor } from "../engine/door.js";
+import { readDoor } from "../engine/door.js";
 import { followJournal } from "../store/follow.js";
 import type { Act, Actions } from "../tui/screen.js";
 import type { showScreen } from "../tui/show.js";
 import { type Board, foldBoard } from "../view/board.js";
 import { openInBrowser } from "./browser.js";
+import { knock } from "./knock.js";
 import { openEditor } from "./questions.js";
 
 export type Left = "detached" | "over" | "killed";
@@ -38,14 +39,15 @@ export async function attach(
     end = settle;
   });
   gone?.addEventListener("abort", () => setTimeout(() => end("over"), OVER_FOR_MS));
-  const knock = async (path: string, body: object): Promise<void> => {
-    said = await ask(readDoor(folder), path, body);
+  const asked = async (path: string, body: object): Promise<void> => {
+    const door = readDoor(folder);
+    said = door === undefined ? "Nobody holds this run now." : (await knock(door, path, body)).message;
     tell();
   };
   const actions: Actions = {
-    steer: (act: Act) => void knock(act, {}),
-    skip: (phase) => void knock("skip", { phase }),
-    answer: (question, answer) => void revised(question, answer).then(() => knock("answer", { question, answer })),
+    steer: (act: Act) => void asked(act, {}),
+    skip: (phase) => void asked("skip", { phase }),
+    answer: (question, answer) => void revised(question, answer).then(() => asked("answer", { question, answer })),
     openPage: () => {
       const door = readDoor(folder);
       if (door === undefined) said = "Nobody holds this run: segno dashboard shows it.";
@@ -92,7 +94,7 @@ export async function attach(
     });
   let shown = await show();
   const stop = () => {
-    if (ownsRun) void knock("stop", {}).finally(() => (canDetach ? end("detached") : undefined));
+    if (ownsRun) void asked("stop", {}).finally(() => (canDetach ? end("detached") : undefined));
     else end("detached");
   };
   const crashed = (error: unknown) => {
@@ -121,19 +123,4 @@ async function screen(): Promise<typeof showScreen> {
   if (before === undefined) delete process.env.FORCE_COLOR;
   else process.env.FORCE_COLOR = before;
   return show;
-}
-
-async function ask(door: DoorFile | undefined, path: string, body: object): Promise<string> {
-  if (door === undefined) return "Nobody holds this run now.";
-  try {
-    const response = await fetch(`${door.url}/${path}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${door.token}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(10_000),
-    });
-    return ((await response.json()) as { message: string }).message;
-  } catch (error) {
-    return `The run did not answer: ${error instanceof Error ? error.message : String(error)}`;
-  }
 }

@@ -18,7 +18,7 @@ import { phaseHunks } from "./hunks.js";
 import { describeFinding, inspectChanges, type SizeLimits } from "./inspect.js";
 import { isKeyFile } from "./secrets.js";
 import { unfinishedOperation } from "./start.js";
-import { isSegnoPath, snapshotTree, type TreeChange, treeChanges, withPrivateIndex } from "./trees.js";
+import { entryLine, isSegnoPath, snapshotTree, type TreeChange, treeChanges, withPrivateIndex } from "./trees.js";
 
 export interface CommitRequest {
   message: string;
@@ -244,9 +244,6 @@ async function asNoted(git: Git, baseline: string, noted: string, path: string):
   if (noted === "") return [];
   return (await treeChanges(git, baseline, noted)).filter((change) => change.path === path);
 }
-
-const entryLine = ({ kind, mode, blob, path }: TreeChange): string =>
-  kind === "D" ? `0 ${"0".repeat(40)}\t${path}\0` : `${mode} ${blob}\t${path}\0`;
 
 const messageText = ({ message, run, command, trailers }: CommitRequest): string => {
   const all = [[TRAILERS.run, run], [TRAILERS.command, command], ...trailers];

@@ -6,7 +6,7 @@ import { existsSync, lstatSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Git, GitError } from "./git.js";
 import { TRAILERS, trailerFormat } from "./history.js";
-import { isSegnoPath, type TreeChange, treeChanges, withPrivateIndex } from "./trees.js";
+import { entryLine, isSegnoPath, type TreeChange, treeChanges, withPrivateIndex } from "./trees.js";
 
 export const tipOf = (git: Git, branch: string): Promise<string> =>
   git.line(["rev-parse", `refs/heads/${branch}^{commit}`]);
@@ -167,9 +167,6 @@ export async function bringAlong(
   if (writes.length > 0) await git.attempt(["update-index", "-q", "--refresh"]);
   return behind;
 }
-
-const entryLine = ({ kind, mode, blob, path }: TreeChange): string =>
-  kind === "D" ? `0 ${"0".repeat(40)}\t${path}\0` : `${mode} ${blob}\t${path}\0`;
 
 async function indexEntries(git: Git): Promise<Map<string, string>> {
   const lines = await git.nulSeparated(["ls-files", "--stage", "-z"]);

@@ -39,6 +39,10 @@ export interface TreeChange {
   blob: string;
 }
 
+/** A change as `update-index --index-info` wants it. */
+export const entryLine = ({ kind, mode, blob, path }: TreeChange): string =>
+  kind === "D" ? `0 ${"0".repeat(40)}\t${path}\0` : `${mode} ${blob}\t${path}\0`;
+
 /** What differs between two trees, renames as a deletion and an addition. */
 export async function treeChanges(git: Git, from: string, to: string): Promise<TreeChange[]> {
   const parts = await git.nulSeparated(["diff-tree", "-r", "-z", "--no-renames", "--raw", from, to]);

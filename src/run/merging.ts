@@ -24,6 +24,14 @@ export interface GateToPass extends Omit<Gate, "check"> {
   check: GateCheck | { type: "resolved"; paths: readonly string[] };
 }
 
+/** Merged phases whose gates count for this one, too. */
+export function sharingWith({ merged, config }: RunState, phase: string, files: readonly string[]): string[] {
+  const own = new Set(files);
+  return [...merged]
+    .filter(([id, changed]) => id !== phase && (config.merge_gates === "all" || changed.some((file) => own.has(file))))
+    .map(([id]) => id);
+}
+
 /** The gates of a phase; in a merged state also those of merged phases that touched the same files. */
 export function gatesToPass(state: RunState, id: string, { merge }: Pick<Attempt, "merge">): GateToPass[] {
   const own = phaseOf(state, id).gates;

@@ -8,6 +8,7 @@ import { appendToRun } from "../../engine/resume.js";
 import { listRuns, runFolder } from "../../engine/runs.js";
 import { holderOf } from "../../store/lock.js";
 import { EXIT } from "../exit.js";
+import { knock } from "../knock.js";
 import { printFailure } from "../print.js";
 import { repositoryTop } from "../top.js";
 
@@ -18,7 +19,7 @@ export async function steerCommand(act: Act, flags: { json?: boolean }): Promise
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
   const live = liveRun(top.value);
-  if (live !== undefined) return knock(live, act, {}, json);
+  if (live !== undefined) return knockAndSay(live, act, {}, json);
   const left = findInterrupted(top.value, undefined, new Date());
   return say(
     json,
@@ -34,7 +35,7 @@ export async function skipCommand(phase: string, flags: { json?: boolean }): Pro
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
   const live = liveRun(top.value);
-  if (live !== undefined) return knock(live, "skip", { phase }, json);
+  if (live !== undefined) return knockAndSay(live, "skip", { phase }, json);
   const left = findInterrupted(top.value, undefined, new Date());
   if (left === undefined) return say(json, false, "No run is in progress or interrupted here.");
   // Nobody holds the run: what is asked is written into its journal for whoever takes it up again.
@@ -53,7 +54,7 @@ export async function answerCommand(words: string[], flags: { json?: boolean }):
   if (!top.ok) return printFailure(top.failure, json);
   const live = liveRun(top.value);
   if (live !== undefined && (named === undefined || named === live.run)) {
-    return knock(live, "answer", { question, answer }, json);
+    return knockAndSay(live, "answer", { question, answer }, json);
   }
   const left = named ?? findInterrupted(top.value, undefined, new Date())?.run;
   if (left === undefined || !listRuns(top.value).includes(left)) {
@@ -73,24 +74,15 @@ function liveRun(top: string): DoorFile | undefined {
   return undefined;
 }
 
-export async function knock(
+/** Knocks, and says what came back. */
+export async function knockAndSay(
   door: Pick<DoorFile, "url" | "token">,
   path: string,
   body: object,
   json: boolean,
 ): Promise<number> {
-  try {
-    const response = await fetch(`${door.url}/${path}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${door.token}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(10_000),
-    });
-    const { ok, message } = (await response.json()) as { ok: boolean; message: string };
-    return say(json, ok, message);
-  } catch (error) {
-    return say(json, false, `The run did not answer: ${error instanceof Error ? error.message : String(error)}`);
-  }
+  const { ok, message } = await knock(door, path, body);
+  return say(json, ok, message);
 }
 
 function say(json: boolean, ok: boolean, message: string): number {

@@ -46,14 +46,7 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
     message: messageOf(config.commit_message_template, phase, phaseOf(run.state, phase).title, kind),
     run: run.state.run,
     command: id,
-    trailers: [
-      [TRAILERS.plan, plan.file],
-      [TRAILERS.phase, phase],
-      [TRAILERS.tasks, taskTrailer(phaseOf(run.state, phase).tasks, state.tasksDone)],
-      [TRAILERS.status, kind === "phase" ? "done" : PARTIAL],
-      ["Segno-Attempt", String(attempt)],
-      ["Co-Authored-By", `Claude (${modelOf(world, state)}) <noreply@anthropic.com>`],
-    ],
+    trailers: trailersOf(world, phase, state, kind === "phase" ? "done" : PARTIAL),
     // What is merged in is compared with what the phase had before.
     baseline: kind === "merge" && state.merge !== undefined ? state.merge.tip : state.baseline,
     head: kind === "merge" && state.merge !== undefined ? state.merge.tip : state.head,
@@ -162,7 +155,22 @@ export function messageOf(template: string, phase: string, name: string, kind: C
   return template.replaceAll(/\{(\w+)\}/g, (whole, key: string) => values[key] ?? whole);
 }
 
-export const modelOf = ({ run }: World, { sessions }: Attempt): string =>
+/** What a commit says of its phase, for people and for later runs. */
+export const trailersOf = (
+  world: World,
+  phase: string,
+  state: Attempt,
+  status: string,
+): (readonly [string, string])[] => [
+  [TRAILERS.plan, world.run.state.plan.file],
+  [TRAILERS.phase, phase],
+  [TRAILERS.tasks, taskTrailer(phaseOf(world.run.state, phase).tasks, state.tasksDone)],
+  [TRAILERS.status, status],
+  ["Segno-Attempt", String(state.attempt)],
+  ["Co-Authored-By", `Claude (${modelOf(world, state)}) <noreply@anthropic.com>`],
+];
+
+const modelOf = ({ run }: World, { sessions }: Attempt): string =>
   run.state.sessions.get(sessions.at(-1) ?? "")?.model ?? run.state.config.model ?? "default model";
 
 /** An agent's edit to a plan file changes nothing: the run's plan is frozen. It is said, and left out of the commit. */

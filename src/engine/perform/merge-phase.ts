@@ -1,13 +1,13 @@
 import { GitError } from "../../git/git.js";
-import { TRAILERS, taskTrailer } from "../../git/history.js";
 import { beginMerge, bringAlong, changedSinceParting, contains, findSwap, swapIn, tipOf } from "../../git/merge.js";
 import { removeMerged } from "../../git/worktree.js";
+import { sharingWith } from "../../run/merging.js";
 import { type Attempt, isAttempt, phaseOf, stateOfPhase } from "../../run/state.js";
 import { groundOf, targetOf } from "../ground.js";
 import { markPlan } from "../marks.js";
 import type { Performer } from "../performer.js";
 import type { World } from "../world.js";
-import { messageOf, modelOf } from "./commit.js";
+import { messageOf, trailersOf } from "./commit.js";
 
 /**
  * One stop of the merge train. If the phase's branch contains its target's newest commit, it is swapped in; else that
@@ -39,7 +39,7 @@ async function merge(world: World, id: string, phase: string, attempt: number): 
   );
   if (made === undefined && !(await contains(world.git, tip, base))) {
     const conflicts = await beginMerge(ground.git, base, run.state.plan.files);
-    const sharing = sharingFiles(world, phase, files);
+    const sharing = sharingWith(run.state, phase, files);
     run.append({ type: "merge-begun", command: id, phase, attempt, base, tip, conflicts, sharing });
     return;
   }
@@ -73,25 +73,9 @@ async function swap(
     message: messageOf(config.commit_message_template, phase, planned.title, "phase"),
     run: run.state.run,
     command: id,
-    trailers: [
-      [TRAILERS.plan, plan.file],
-      [TRAILERS.phase, phase],
-      [TRAILERS.tasks, taskTrailer(planned.tasks, state.tasksDone)],
-      [TRAILERS.status, "done"],
-      ["Segno-Attempt", String(state.attempt)],
-      ["Co-Authored-By", `Claude (${modelOf(world, state)}) <noreply@anthropic.com>`],
-    ],
+    trailers: trailersOf(world, phase, state, "done"),
     planFiles: plan.files,
     // A sub-phase's marks reach the history with its phase.
     marked: branch === run.state.branch ? marked : new Map(),
   });
-}
-
-/** Merged phases whose gates count for this one, too. */
-function sharingFiles({ run }: World, phase: string, files: readonly string[]): string[] {
-  const { merged, config } = run.state;
-  const own = new Set(files);
-  return [...merged]
-    .filter(([id, changed]) => id !== phase && (config.merge_gates === "all" || changed.some((file) => own.has(file))))
-    .map(([id]) => id);
 }

@@ -28,12 +28,36 @@ export const startPhase: Performer<"start-phase"> = async (world, { id, phase, a
     run,
     begun.catch(() => {}),
   );
-  await begun;
+  const taken = await begun;
+  if (taken === undefined) return;
+  const { head, baseline, staged, worktree } = taken;
+  // Installing things takes its time: everyone does that at once.
+  const setup = worktree === undefined ? undefined : await setUpWorktree(world, worktree.folder, id);
+  if (setup === undefined) {
+    run.append({ type: "phase-started", command: id, phase, attempt, head, baseline, staged, worktree });
+    return;
+  }
+  notReady(world, { id, phase, attempt }, `worktree_setup: ${setup.why}\n${setup.output.trim().slice(-2_000)}`);
 };
 
-const starting = new WeakMap<World["run"], Promise<void>>();
+const starting = new WeakMap<World["run"], Promise<unknown>>();
 
-async function begin(world: World, id: string, phase: string, attempt: number, apart: boolean): Promise<void> {
+function notReady({ run }: World, { id, phase, attempt }: { id: string; phase: string; attempt: number }, why: string) {
+  const message = `The place for phase ${phase} cannot be made ready: ${why}`;
+  run.append(
+    { type: "phase-failed", phase, attempt, category: "agent_error", message, recommendation: "ask" },
+    { type: "command-abandoned", command: id, why: "its place could not be made ready" },
+  );
+}
+
+/** Where the phase will work; undefined if it does not begin now. */
+async function begin(
+  world: World,
+  id: string,
+  phase: string,
+  attempt: number,
+  apart: boolean,
+): Promise<Taken | undefined> {
   const { run } = world;
   await takeUpPlanChanges(world);
   const planned = run.state.plan.phases.find((candidate) => candidate.id === phase);
@@ -46,35 +70,22 @@ async function begin(world: World, id: string, phase: string, attempt: number, a
       command: id,
       why: "the plan was changed: the phase is gone, or waits for another now",
     });
-    return;
+    return undefined;
   }
   const moved = await headMoved(world);
   if (moved !== undefined) {
     run.append({ type: "head-moved", ...moved }, { type: "command-abandoned", command: id, why: "HEAD was moved" });
-    return;
+    return undefined;
   }
   const state = stateOfPhase(run.state, phase);
   const earlier = state.step === "starting" ? state.before : undefined;
   const taken = await (apart
-    ? takeWorktree(world, id, phase, earlier)
+    ? takeWorktree(world, phase, earlier)
     : takeCheckout(world, phase, attempt, earlier)
   ).catch(asGitError);
-  if (taken instanceof GitError) {
-    run.append(
-      {
-        type: "phase-failed",
-        phase,
-        attempt,
-        category: "agent_error",
-        message: `The place for phase ${phase} cannot be made ready: ${taken.message}`,
-        recommendation: "ask",
-      },
-      { type: "command-abandoned", command: id, why: "git could not make its place ready" },
-    );
-    return;
-  }
-  const { head, baseline, staged, worktree } = taken;
-  run.append({ type: "phase-started", command: id, phase, attempt, head, baseline, staged, worktree });
+  if (!(taken instanceof GitError)) return taken;
+  notReady(world, { id, phase, attempt }, taken.message);
+  return undefined;
 }
 
 type Taken = PhaseBaseline & { worktree: Worktree | undefined };
@@ -90,15 +101,12 @@ async function takeCheckout(
 }
 
 /** A worktree of its own, from where the phase's target is now; a further attempt goes on in the first one's. */
-async function takeWorktree(world: World, id: string, phase: string, before: Attempt | undefined): Promise<Taken> {
+async function takeWorktree(world: World, phase: string, before: Attempt | undefined): Promise<Taken> {
   const { run, git } = world;
   const target = targetOf(world, phase);
   const branch = before?.worktree?.branch ?? branchOf(run.state.run, phase);
   const head = before?.head ?? (await tipOf(git, target.branch));
   const folder = await ensureWorktree(git, world.worktrees, branch, head);
-  const setup = await setUpWorktree(world, folder, id);
-  if (setup !== undefined)
-    throw new GitError(["worktree"], `worktree_setup: ${setup.why}\n${setup.output.trim().slice(-2_000)}`);
   // Where a repeat finds it made already, it begins where that one did.
   const began = before?.head ?? (await git.line(["merge-base", head, branch]));
   const baseline = before?.baseline ?? (await git.line(["rev-parse", `${began}^{tree}`]));
