@@ -92,7 +92,7 @@ function run(count) {
   let state;
   let seq = 0;
   const append = (fact) => {
-    state = evolve(state, { v: 1, seq: ++seq, at: "2026-01-01T00:00:00.000Z", epoch: 1, ...fact });
+    state = evolve(state, { v: 2, seq: ++seq, at: "2026-01-01T00:00:00.000Z", epoch: 1, ...fact });
   };
   append({
     type: "run-started",
@@ -102,8 +102,7 @@ function run(count) {
     config,
     parallel: 8,
     gates: "block",
-    top: "/",
-    cwd: "/",
+    folder: "",
     branch: "main",
     head: "h",
     takenAsDone: [],

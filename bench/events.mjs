@@ -1,14 +1,13 @@
 // What one message of the agent costs Segno (read, metered, folded, written to the journal), against JSON.parse of it.
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { ClaudeStream } from "../dist/agents/claude-stream.js";
 import { configSchema } from "../dist/config/schema.js";
 import { meter, newMeter, readMeter } from "../dist/context/meter.js";
 import { LiveRun } from "../dist/engine/live-run.js";
 import { evolve } from "../dist/run/evolve.js";
-import { createJournal, readJournal } from "../dist/store/file.js";
+import { FileStore } from "../dist/store/file.js";
 import { redactor } from "../dist/store/redact.js";
-import { best, report, scratch, timed } from "./measure.mjs";
+import { best, report, scratch } from "./measure.mjs";
 
 const CALLS = 2_000;
 const place = { phase: "1", attempt: 1, session: "1/a1/session/1" };
@@ -56,9 +55,8 @@ const parse = best(5, () => {
   for (const line of lines) JSON.parse(line);
 });
 
-function started(folder) {
-  mkdirSync(folder, { recursive: true });
-  const run = new LiveRun(createJournal(folder, { epoch: 1, redact: redactor({}), now: () => new Date() }), folder, []);
+async function started(folder) {
+  const run = new LiveRun(await new FileStore(folder).create("r", { epoch: 1, redact: redactor({}) }), []);
   const phase = {
     id: "1",
     title: "t",
@@ -79,8 +77,7 @@ function started(folder) {
     config: configSchema.parse({}),
     parallel: 1,
     gates: "block",
-    top: "/",
-    cwd: "/",
+    folder: "",
     branch: "main",
     head: "h",
     takenAsDone: [],
@@ -120,10 +117,10 @@ function started(folder) {
 
 const root = scratch();
 let turn = 0;
-let folder = "";
+const runs = [];
+for (let n = 0; n < 6; n++) runs.push(await started(join(root, `r${n}`)));
 const whole = best(5, () => {
-  folder = join(root, String(turn++));
-  const run = started(folder);
+  const run = runs[turn++];
   let state = newMeter(200_000);
   const seen = new ClaudeStream((observation) => {
     if (observation.type === "meter") state = meter(state, observation.input);
@@ -137,8 +134,8 @@ const whole = best(5, () => {
     }
   });
   for (const line of lines) seen.take(JSON.parse(line));
-  run.close();
 });
+for (const run of runs) await run.close();
 const each = (ms) => `${((ms * 1000) / lines.length).toFixed(1)} µs`;
 report(`one message of the agent's stream (${lines.length} messages)`, [
   ["JSON.parse alone", each(parse)],
@@ -147,7 +144,7 @@ report(`one message of the agent's stream (${lines.length} messages)`, [
 
 // A journal of 50,000 events, as a run of many hours leaves it.
 const long = join(root, "long");
-const run = started(long);
+const run = await started(long);
 while (run.state.seq < 50_000) {
   const n = run.state.seq;
   const reading = { tokens: n, window: 200_000, percent: 10, source: "exact", margin: 0 };
@@ -161,13 +158,19 @@ while (run.state.seq < 50_000) {
     reading,
   });
 }
-run.close();
-const read = () => {
-  const journal = readJournal(long);
+await run.close();
+const read = async () => {
+  const journal = await new FileStore(long).read("r");
   let state;
   for (const event of journal.events) state = evolve(state, event);
   return state.seq;
 };
-read();
-const resume = Math.min(...[1, 2, 3].map(() => timed(read)));
+await read();
+const times = [];
+for (let n = 0; n < 3; n++) {
+  const began = performance.now();
+  await read();
+  times.push(performance.now() - began);
+}
+const resume = Math.min(...times);
 report("a journal of 50,000 events", [["read, checked and folded", `${resume.toFixed(0)} ms`]]);

@@ -3,9 +3,10 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { configSchema } from "../dist/config/schema.js";
-import { prepareSegnoFolder, runFolder } from "../dist/engine/runs.js";
-import { createJournal, readJournal } from "../dist/store/file.js";
-import { foldBoard } from "../dist/view/board.js";
+import { prepareSegnoFolder } from "../dist/engine/runs.js";
+import { Git } from "../dist/git/git.js";
+import { FileStore } from "../dist/store/file.js";
+import { RunView } from "../dist/view/board.js";
 import { openDashboard } from "../dist/web/dashboard.js";
 import { best, repository, table } from "./measure.mjs";
 
@@ -42,8 +43,7 @@ function* facts() {
     config: configSchema.parse({}),
     parallel: 1,
     gates: "block",
-    top: "/",
-    cwd: "/",
+    folder: "",
     branch: "main",
     head: "h",
     takenAsDone: [],
@@ -96,15 +96,13 @@ function* facts() {
 const top = repository({ "README.md": "x\n" });
 prepareSegnoFolder(top);
 let seconds = 0;
-const journal = createJournal(runFolder(top, RUN), {
-  epoch: 1,
-  redact: (text) => text,
-  now: () => new Date(Date.parse("2026-01-02T03:04:05Z") + seconds++ * 850),
-});
+const clock = () => new Date(Date.parse("2026-01-02T03:04:05Z") + seconds++ * 850);
+const store = new FileStore(top, clock);
+const journal = await store.create(RUN, { epoch: 1, redact: (text) => text });
 const batch = [];
 let seq = 0;
 const flush = () => {
-  journal.append(seq, batch, { durable: false });
+  journal.append(batch);
   seq += batch.length;
   batch.length = 0;
 };
@@ -113,31 +111,31 @@ for (const fact of facts()) {
   if (batch.length === 500) flush();
 }
 flush();
-journal.close();
+await journal.close();
 if (Math.abs(seq - EVENTS) > 1_500) throw new Error(`the sample has ${seq} events`);
 
-const { events } = readJournal(runFolder(top, RUN));
-let board;
+const { events } = await store.read(RUN);
+let view;
 const fold = best(5, () => {
-  board = undefined;
-  for (const event of events) board = foldBoard(board, event);
+  view = new RunView();
+  for (const event of events) view.take(event);
 });
 const lines = events.map((event) => JSON.stringify(event));
 const parse = best(5, () => {
   for (const line of lines) JSON.parse(line);
 });
-const bytes = JSON.stringify(board).length;
+const bytes = JSON.stringify(view.board).length;
 
-const dashboard = await openDashboard(top, 0);
+const dashboard = await openDashboard(store, new Git(top), 0);
 const token = new URL(dashboard.link).searchParams.get("token");
 const headers = { authorization: `Bearer ${token}` };
 const began = performance.now();
-await (await fetch(`${dashboard.url}/api/runs/${RUN}/board`, { headers })).json();
+await (await fetch(`${dashboard.url}/api/runs/${RUN}/folded`, { headers })).json();
 const served = performance.now() - began;
 
 const rows = [
   [
-    "fold of the board",
+    "fold of state and history",
     `${Math.round(seq / (fold / 1_000)).toLocaleString("en")} events/s`,
     `${(fold / parse).toFixed(2)} of JSON.parse`,
   ],

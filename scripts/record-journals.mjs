@@ -1,5 +1,5 @@
 // Records runs of this version as fixtures that every later version must be able to show and to take up again:
-//   npm run build && node scripts/record-journals.mjs NAME-OF-VERSION FOLDER
+//   npm run build && node scripts/record-journals.mjs NAME-OF-VERSION FOLDER [ONE]
 // FOLDER (it must not exist yet) becomes the home of the runs: choose one that may be read in a journal.
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -64,7 +64,7 @@ const limit = () => ({
   message: "This request would exceed your account's rate limit.",
   headers: {
     "anthropic-ratelimit-unified-status": "rejected",
-    "anthropic-ratelimit-unified-reset": String(Math.floor(Date.now() / 1_000) + 3_600),
+    "anthropic-ratelimit-unified-reset": String(Math.floor(Date.now() / 1_000) + 60),
     "anthropic-ratelimit-unified-representative-claim": "five_hour",
     "x-should-retry": "false",
   },
@@ -203,4 +203,6 @@ async function record(name, { files, args = [], chars = 0, behave, env: more = {
 }
 
 mkdirSync(TARGET, { recursive: true });
-for (const [name, scenario] of Object.entries(SCENARIOS)) await record(name, scenario);
+const only = process.argv[4];
+for (const [name, scenario] of Object.entries(SCENARIOS))
+  if (only === undefined || only === name) await record(name, scenario);

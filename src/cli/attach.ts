@@ -1,10 +1,8 @@
 /** The live screen of a run, in this terminal: what happened is read from its journal, keys go through its door. */
-import { resolve } from "node:path";
-import { readDoor } from "../engine/door.js";
-import { followJournal } from "../store/follow.js";
+import type { Store } from "../store/store.js";
 import type { Act, Actions } from "../tui/screen.js";
 import type { showScreen } from "../tui/show.js";
-import { type Board, foldBoard } from "../view/board.js";
+import { type Board, RunView } from "../view/board.js";
 import { openInBrowser } from "./browser.js";
 import { knock } from "./knock.js";
 import { openEditor } from "./questions.js";
@@ -25,10 +23,10 @@ export interface AttachOptions {
 const OVER_FOR_MS = 600;
 
 export async function attach(
-  folder: string,
+  { store, run, top }: { store: Store; run: string; top: string },
   { canDetach, untilOver, ownsRun, gone }: AttachOptions,
 ): Promise<{ left: Left; board: Board | undefined }> {
-  let board: Board | undefined;
+  const view = new RunView();
   let said = "";
   const listeners = new Set<() => void>();
   const tell = () => {
@@ -40,7 +38,7 @@ export async function attach(
   });
   gone?.addEventListener("abort", () => setTimeout(() => end("over"), OVER_FOR_MS));
   const asked = async (path: string, body: object): Promise<void> => {
-    const door = readDoor(folder);
+    const door = await store.address(run);
     said = door === undefined ? "Nobody holds this run now." : (await knock(door, path, body)).message;
     tell();
   };
@@ -48,8 +46,8 @@ export async function attach(
     steer: (act: Act) => void asked(act, {}),
     skip: (phase) => void asked("skip", { phase }),
     answer: (question, answer) => void revised(question, answer).then(() => asked("answer", { question, answer })),
-    openPage: () => {
-      const door = readDoor(folder);
+    openPage: async () => {
+      const door = await store.address(run);
       if (door === undefined) said = "Nobody holds this run: segno dashboard shows it.";
       else {
         openInBrowser(`${door.url}/?token=${door.token}`);
@@ -58,26 +56,28 @@ export async function attach(
       tell();
     },
     detach: () => end("detached"),
-    kill: () => {
-      const pid = readDoor(folder)?.pid;
+    kill: async () => {
+      const pid = (await store.address(run))?.pid;
       if (ownsRun && pid !== undefined) for (let twice = 0; twice < 2; twice++) process.kill(pid, "SIGINT");
       if (pid !== process.pid) end("killed");
     },
   };
-  const following = followJournal(folder, (events) => {
-    for (const event of events) board = foldBoard(board, event);
+  const following = await store.watch(run, (events) => {
+    for (const event of events) view.take(event);
     tell();
-    const over = board !== undefined && !["running", "paused"].includes(board.status);
+    const { folded } = view;
+    const over = folded !== undefined && folded.state.status !== "running";
     // The last frame is worth a look.
     if (over && untilOver) setTimeout(() => end("over"), OVER_FOR_MS);
   });
   /** Who wants to revise a phase gets its text in their editor first; the screen waits. */
   const revised = async (question: string, answer: string): Promise<void> => {
+    const { board } = view;
     const phase = board?.questions.find(({ id }) => id === question)?.phase;
     const file = board?.phases.find(({ id }) => id === phase)?.file;
     if (answer !== "revise" || file === undefined) return;
     shown.leave();
-    await openEditor(file, resolve(folder, "../../.."));
+    await openEditor(file, top);
     shown = await show();
   };
   const show = async () =>
@@ -86,7 +86,7 @@ export async function attach(
         listeners.add(listener);
         return () => listeners.delete(listener);
       },
-      board: () => board,
+      board: () => view.board,
       said: () => said,
       actions,
       canDetach,
@@ -106,7 +106,7 @@ export async function attach(
   process.on("uncaughtException", crashed);
   try {
     const left = await ended;
-    return { left, board };
+    return { left, board: view.board };
   } finally {
     following.stop();
     shown.leave();

@@ -2,9 +2,9 @@
 import { conductRun } from "../engine/conduct.js";
 import type { World } from "../engine/world.js";
 import type { RunState } from "../run/state.js";
-import { journalPath } from "../store/file.js";
+import type { RunView } from "../view/board.js";
 import { forecastReport } from "../view/context-report.js";
-import type { RunFigures, RunReport } from "../view/report.js";
+import { figuresOf, type RunFigures } from "../view/report.js";
 import { summaryTable } from "../view/summary.js";
 import { mountPage } from "../web/routes.js";
 import { Runs } from "../web/runs.js";
@@ -27,12 +27,15 @@ export interface ConductOptions {
 
 export async function conduct(
   world: World,
-  report: RunReport,
+  view: RunView,
   signals: Signals,
   { json, dashboard, screen }: ConductOptions,
 ): Promise<number> {
   signals.conducting(world);
-  world.page = (app) => mountPage(app, new Runs(world.run.state.top), world.run.state.run);
+  view.follow(() => world.run.state);
+  const { store, top } = world;
+  const { run } = world.run.state;
+  world.page = (app) => mountPage(app, new Runs(store, world.git), run);
   const quiet = json || screen === true || isInBackground();
   askAtTerminal(world, quiet);
   const counting = countDown(world, quiet);
@@ -40,9 +43,9 @@ export async function conduct(
   const over = new AbortController();
   try {
     await conductRun(world, ({ link }) => {
-      sayRun(world.run.state.run);
+      sayRun(run);
       if (screen === true)
-        watched = attach(world.run.folder, { canDetach: false, untilOver: true, ownsRun: true, gone: over.signal });
+        watched = attach({ store, run, top }, { canDetach: false, untilOver: true, ownsRun: true, gone: over.signal });
       if (dashboard !== true || json) return;
       if (screen !== true) console.log(`web page    ${link}`);
       if (process.stdout.isTTY) openInBrowser(link);
@@ -57,7 +60,9 @@ export async function conduct(
   }
   counting.stop();
   await watched;
-  if (!json) printEnd(world, report);
+  const { board } = view;
+  if (!json && board !== undefined)
+    printSummary(figuresOf(board), { top, journal: store.where(run), forecasts: board.mode !== "rehearsal" });
   return exitCode(world.run.state);
 }
 
@@ -81,15 +86,10 @@ function exitCode({ status, phases }: RunState): number {
   }
 }
 
-function printEnd({ run }: World, { figures }: RunReport): void {
-  const { mode, top } = run.state;
-  printSummary(figures, { top, folder: run.folder, forecasts: mode !== "rehearsal" });
-}
-
 /** How it went, phase by phase, and where to look. */
 export function printSummary(
   figures: RunFigures,
-  { top, folder, forecasts: shown = true }: { top: string; folder: string; forecasts?: boolean },
+  { top, journal, forecasts: shown = true }: { top: string; journal: string; forecasts?: boolean },
 ): void {
   console.log(`\n${summaryTable(figures)}\n`);
   for (const phase of figures.phases) {
@@ -100,6 +100,6 @@ export function printSummary(
   const forecasts = shown ? forecastReport(figures) : [];
   if (forecasts.length > 0) console.log(`Forecast against truth:\n  ${forecasts.join("\n  ")}\n`);
   console.log(`repository  ${top}`);
-  console.log(`journal     ${journalPath(folder)}`);
+  console.log(`journal     ${journal}`);
   if (figures.status !== "completed") console.log(`go on with  segno resume ${figures.run}`);
 }

@@ -3,7 +3,7 @@ import type { Config } from "../config/schema.js";
 import type { Failure } from "../engine/failure.js";
 import type { Hands } from "../engine/world.js";
 import { worktreesFolder } from "../git/worktree.js";
-import { RunReport } from "../view/report.js";
+import { RunView } from "../view/board.js";
 import { agentFor } from "./agent.js";
 import { eventPrinter } from "./print.js";
 
@@ -11,17 +11,17 @@ export function realHands(
   permissionMode: NonNullable<Config["permission_mode"]>,
   { env_deny }: Pick<Config, "env_deny">,
   json: boolean,
-): { hands: Hands; report: RunReport } {
+): { hands: Hands; view: RunView } {
   const denied = env_deny.map((pattern) => new RegExp(`^${pattern.split("*").map(escapeForm).join(".*")}$`));
   const env = Object.fromEntries(
     Object.entries(process.env).filter(
       (entry): entry is [string, string] => entry[1] !== undefined && !denied.some((form) => form.test(entry[0])),
     ),
   );
-  const report = new RunReport();
-  const print = eventPrinter(json, report);
+  const view = new RunView();
+  const print = eventPrinter(json, view);
   const onEvent: Hands["onEvent"] = (event) => {
-    report.take(event);
+    view.take(event);
     print(event);
   };
   return {
@@ -34,7 +34,7 @@ export function realHands(
       worktrees: worktreesFolder(process.env),
       onEvent,
     },
-    report,
+    view,
   };
 }
 

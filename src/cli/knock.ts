@@ -1,8 +1,8 @@
 /** Asks the process that holds a run to do something, through its door. */
-import type { DoorFile } from "../engine/door.js";
+import type { Address } from "../store/store.js";
 
 export async function knock(
-  door: Pick<DoorFile, "url" | "token">,
+  door: Pick<Address, "url" | "token">,
   path: string,
   body: object,
 ): Promise<{ ok: boolean; message: string }> {

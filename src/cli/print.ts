@@ -3,9 +3,10 @@
 import { handoversOn } from "../context/policy.js";
 import type { Failure } from "../engine/failure.js";
 import type { RunEvent } from "../run/event.js";
+import type { RunView } from "../view/board.js";
 import { contextReport } from "../view/context-report.js";
 import { lineOf } from "../view/lines.js";
-import type { RunReport } from "../view/report.js";
+import { figuresOf } from "../view/report.js";
 import { isInBackground } from "./background.js";
 import { EXIT } from "./exit.js";
 import { wordsOf } from "./words.js";
@@ -19,7 +20,7 @@ export function printFailure(failure: Failure, json: boolean): number {
 }
 
 /** One line a person can follow, or one JSON object a machine can. */
-export function eventPrinter(json: boolean, report: RunReport): (event: RunEvent) => void {
+export function eventPrinter(json: boolean, view: RunView): (event: RunEvent) => void {
   // Whoever watches reads the journal.
   if (isInBackground()) return () => {};
   if (json) return (event) => console.log(JSON.stringify(event));
@@ -42,7 +43,9 @@ export function eventPrinter(json: boolean, report: RunReport): (event: RunEvent
     const time = event.at.slice(11, 19);
     console.log(`${time}  ${(line.phase ?? "").padEnd(4)} ${line.symbol} ${line.text}`);
     if (event.type === "phase-done" || event.type === "phase-failed") {
-      for (const text of contextReport(report.figures, event.phase)) console.log(`${" ".repeat(17)}${text}`);
+      const { board } = view;
+      const told = board === undefined ? [] : contextReport(figuresOf(board), event.phase);
+      for (const text of told) console.log(`${" ".repeat(17)}${text}`);
     }
   };
 }

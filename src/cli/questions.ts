@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import type { World } from "../engine/world.js";
 import type { RunEvent } from "../run/event.js";
-import { choiceOf } from "../run/question.js";
+import { choiceOf } from "../run/questions.js";
 import { isTerminal } from "./ask.js";
 
 /** The phase's file in the user's editor; the retry reads what it holds then. */
@@ -22,7 +22,7 @@ export async function openEditor(file: string | undefined, top: string): Promise
   });
 }
 
-export function askAtTerminal({ run }: World, json: boolean): void {
+export function askAtTerminal({ run, top }: World, json: boolean): void {
   if (!isTerminal(json)) return;
   const asking = new Map<string, AbortController>();
   const ask = async ({ question: id, phase, choices, fallback }: Extract<RunEvent, { type: "question-asked" }>) => {
@@ -36,10 +36,10 @@ export function askAtTerminal({ run }: World, json: boolean): void {
       const answer = await terminal.question(`[${keys}] > `, { signal: gone.signal });
       const choice = choiceOf({ choices }, answer)?.name ?? fallback;
       if (choice === "revise")
-        await openEditor(run.state.plan.phases.find(({ id: known }) => known === phase)?.file, run.state.top);
+        await openEditor(run.state.plan.phases.find(({ id: known }) => known === phase)?.file, top);
       const by = choiceOf({ choices }, answer) === undefined ? `"${answer}" is no answer` : "at the terminal";
       if (run.state.questions.get(id)?.answer === undefined)
-        run.append({ type: "question-answered", question: id, phase, choice, by });
+        await run.record({ type: "question-answered", question: id, phase, choice, by });
     } catch {
       // Answered elsewhere, or too late.
     } finally {

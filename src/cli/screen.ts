@@ -1,8 +1,7 @@
 /** `run` and `resume` at a terminal: the run in a process of its own, and the live screen watching it. */
-import { readDoor } from "../engine/door.js";
-import { runFolder } from "../engine/runs.js";
-import { readJournal } from "../store/file.js";
-import { RunReport } from "../view/report.js";
+import { FileStore } from "../store/file.js";
+import { RunView } from "../view/board.js";
+import { figuresOf } from "../view/report.js";
 import { isTerminal } from "./ask.js";
 import { attach } from "./attach.js";
 import { isInBackground, startInBackground } from "./background.js";
@@ -45,8 +44,8 @@ export async function runInBackground(
       );
     return EXIT.done;
   };
-  const folder = runFolder(top, run);
-  const door = flags.dashboard === true ? readDoor(folder) : undefined;
+  const store = new FileStore(top);
+  const door = flags.dashboard === true ? await store.address(run) : undefined;
   if (door !== undefined) {
     const link = `${door.url}/?token=${door.token}`;
     if (flags.json !== true) console.log(`web page    ${link}`);
@@ -55,16 +54,18 @@ export async function runInBackground(
   if (flags.detach === true) return goesOn();
   const gone = new AbortController();
   void exited.then(() => gone.abort());
-  const { left } = await attach(folder, { canDetach: true, untilOver: true, ownsRun: true, gone: gone.signal });
+  const { left } = await attach(
+    { store, run, top },
+    { canDetach: true, untilOver: true, ownsRun: true, gone: gone.signal },
+  );
   if (left === "detached") return goesOn();
   if (left === "killed") {
     release();
     return EXIT.interrupted;
   }
   const code = await exited;
-  const read = readJournal(folder);
-  const report = new RunReport();
-  for (const event of read.events) report.take(event);
-  printSummary(report.figures, { top, folder });
+  const view = new RunView();
+  for (const event of (await store.read(run)).events) view.take(event);
+  if (view.board !== undefined) printSummary(figuresOf(view.board), { top, journal: store.where(run) });
   return code;
 }

@@ -3,7 +3,8 @@
  * listened to before the run begins, so that one that comes early is not lost.
  */
 import { sweep } from "../agents/processes.js";
-import { isOfRun, type World } from "../engine/world.js";
+import { isOfRun } from "../engine/marker.js";
+import type { World } from "../engine/world.js";
 import { EXIT } from "./exit.js";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -17,7 +18,8 @@ export function listenToSignals(): Signals {
   let asked: NodeJS.Signals | undefined;
   let world: World | undefined;
   const stop = () => {
-    if (world !== undefined && asked !== undefined) world.run.append({ type: "stop-requested", by: asked });
+    if (world !== undefined && asked !== undefined)
+      world.run.append({ type: "stop-requested", by: asked, cause: "asked" });
   };
   const endNow = async () => {
     if (world !== undefined) await sweep(isOfRun(world.run.state.run));

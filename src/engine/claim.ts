@@ -1,27 +1,10 @@
-/** The two locks of a run: on its journal, and on the checkout it works in. */
-import { type Holder, type Lock, takeLock } from "../store/lock.js";
+/** Makes this process the holder of a run, or says who is. */
+import type { Lock, Store } from "../store/store.js";
 import { bad, good, type Result } from "./failure.js";
-import { runFolder, segnoFolder } from "./runs.js";
 
-export const RUN_LOCK = "lock";
-const CHECKOUT_LOCK = "checkout-lock";
-
-export function claimRun(top: string, run: string): Result<Lock> {
-  const now = new Date();
-  const own = takeLock(runFolder(top, run), RUN_LOCK, run, now);
-  if (!own.ok) return held("run", own.holder);
-  const checkout = takeLock(segnoFolder(top), CHECKOUT_LOCK, run, now);
-  if (!checkout.ok) {
-    own.lock.release();
-    return held("checkout", checkout.holder);
-  }
-  return good({
-    release: () => {
-      checkout.lock.release();
-      own.lock.release();
-    },
-  });
+export async function claimRun(store: Store, run: string): Promise<Result<Lock>> {
+  const claimed = await store.claim(run);
+  if (claimed.ok) return good(claimed.lock);
+  const { pid, host, since, run: other } = claimed.holder;
+  return bad({ type: "held", what: claimed.what, pid, host, since, run: other });
 }
-
-const held = (what: "run" | "checkout", { pid, host, since, run }: Holder) =>
-  bad({ type: "held", what, pid, host, since, run });

@@ -22,7 +22,8 @@ export function watchClock({ run }: World, clocks: Clocks): { stop(): void } {
     const now = look();
     const jump = jumpBetween(last, now);
     last = now;
-    if (Math.abs(jump) >= WORTH_TELLING_MS) run.append({ type: "clock-jumped", seconds: Math.round(jump / 1000) });
+    if (Math.abs(jump) >= WORTH_TELLING_MS)
+      void run.record({ type: "clock-jumped", seconds: Math.round(jump / 1000) }).catch(() => {});
   }, EVERY_MS);
   timer.unref();
   return { stop: () => clearInterval(timer) };

@@ -35,7 +35,7 @@ export async function conductRun(world: World, opened: (door: Door) => void = ()
     await coolDown(world);
     for (const session of world.sessions.values()) await session.close();
     warden.dismiss();
-    world.run.close();
+    await world.run.close();
     world.lock.release();
   }
 }
@@ -44,5 +44,5 @@ export async function conductRun(world: World, opened: (door: Door) => void = ()
 async function noteTree({ run, git }: World): Promise<void> {
   const name = `rest-${run.state.seq}`;
   const noted = await takeBaseline(git, run.state.run, name).catch(() => undefined);
-  if (noted !== undefined) run.append({ type: "tree-noted", tree: noted.baseline });
+  if (noted !== undefined) await run.record({ type: "tree-noted", tree: noted.baseline });
 }

@@ -8,24 +8,16 @@
  * 3. Every refusal is in the journal, up to a number that cannot flood it.
  */
 import { createHmac, randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 import { serve } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import { isOver, stateOfPhase } from "../run/state.js";
+import { isOver } from "../run/phase.js";
+import { stateOfPhase } from "../run/state.js";
 import { type Guarded, guard, same } from "./guard.js";
 import { answerQuestion } from "./questions.js";
 import type { World } from "./world.js";
-
-export interface DoorFile {
-  url: string;
-  token: string;
-  pid: number;
-  run: string;
-}
 
 export interface Door {
   url: string;
@@ -37,15 +29,6 @@ export interface Door {
 
 const LARGEST_BODY = 256 * 1024;
 const MOST_REFUSALS = 100;
-const doorPath = (folder: string): string => join(folder, "door.json");
-
-export function readDoor(folder: string): DoorFile | undefined {
-  try {
-    return JSON.parse(readFileSync(doorPath(folder), "utf8")) as DoorFile;
-  } catch {
-    return undefined;
-  }
-}
 
 /** A server on this machine's own address, and nowhere else. */
 export async function listen(fetch: (request: Request) => Response | Promise<Response>, port = 0): Promise<Server> {
@@ -56,22 +39,21 @@ export async function listen(fetch: (request: Request) => Response | Promise<Res
 }
 
 export async function openDoor(world: World): Promise<Door> {
-  const { run } = world;
+  const { run, store } = world;
   const token = randomBytes(32).toString("hex");
   const sessionToken = (session: string) => createHmac("sha256", token).update(session).digest("hex");
   const { app, page } = routes(world, token, sessionToken);
   const server = await listen(app.fetch);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const file: DoorFile = { url, token, pid: process.pid, run: run.state.run };
-  mkdirSync(run.folder, { recursive: true });
-  writeFileSync(doorPath(run.folder), JSON.stringify(file), { mode: 0o600 });
+  const { run: id } = run.state;
+  await store.setAddress(id, { url, token, pid: process.pid, run: id });
   return {
     url,
     link: `${url}/?token=${token}`,
     sessionToken,
     close: async () => {
       await page?.drain();
-      rmSync(doorPath(run.folder), { force: true });
+      await store.setAddress(id, undefined);
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
@@ -115,15 +97,16 @@ function routes(world: World, token: string, sessionToken: (session: string) => 
         : c.json({ ok: false, message: said.missing }, 404);
     });
   steer("/pause", async () => {
-    if (run.state.hold === undefined) run.append({ type: "run-held", hold: "paused", by: "segno pause" });
+    if (run.state.hold === undefined) await run.record({ type: "run-held", hold: "paused", by: "segno pause" });
     return "Paused: the running tool finishes, then nothing begins until `segno continue`.";
   });
   steer("/continue", async () => {
-    if (run.state.hold !== undefined) run.append({ type: "run-released", hold: "paused", by: "segno continue" });
+    if (run.state.hold !== undefined) await run.record({ type: "run-released", hold: "paused", by: "segno continue" });
     return "The run goes on.";
   });
   steer("/stop", async () => {
-    if (!run.state.stopping) run.append({ type: "stop-requested", by: "segno stop" });
+    if (run.state.stopping === undefined)
+      await run.record({ type: "stop-requested", by: "segno stop", cause: "asked" });
     return `Stopping: the running tool finishes, a checkpoint is saved. Go on with: segno resume ${run.state.run}`;
   });
   steer("/skip", async (c) => {
@@ -137,7 +120,7 @@ function routes(world: World, token: string, sessionToken: (session: string) => 
   app.get("/status", (c) => {
     if (c.get("caller").as !== "user") return refuse(c, 403, "a session may not read the run");
     const { run: id, status, hold, stopping } = run.state;
-    return c.json({ ok: true, run: id, status, hold: hold ?? null, stopping });
+    return c.json({ ok: true, run: id, status, hold: hold ?? null, stopping: stopping !== undefined });
   });
 
   const report = (path: string, tool: "progress" | "phase_result") =>
@@ -146,7 +129,7 @@ function routes(world: World, token: string, sessionToken: (session: string) => 
       if (caller.as !== "session") return refuse(c, 403, "only a session of the run may report");
       const tools = world.sessions.get(caller.session)?.tools;
       if (tools === undefined) return refuse(c, 401, `a stale token: session ${caller.session} has ended`);
-      const { text, isError } = tools.call(tool, await bodyOf(c));
+      const { text, isError } = await tools.call(tool, await bodyOf(c));
       return c.json({ ok: !isError, message: text }, isError ? 400 : 200);
     });
   report("/progress", "progress");
@@ -156,13 +139,13 @@ function routes(world: World, token: string, sessionToken: (session: string) => 
   return { app, page };
 }
 
-export function skipPhase({ run }: Pick<World, "run">, phase: string): string | { missing: string } {
+export async function skipPhase({ run }: Pick<World, "run">, phase: string): Promise<string | { missing: string }> {
   if (!run.state.phases.has(phase)) {
     return { missing: `There is no phase ${phase}; phases: ${[...run.state.phases.keys()].join(", ")}.` };
   }
   const state = stateOfPhase(run.state, phase);
   if (isOver(state) && state.step !== "failed") return { missing: `Phase ${phase} is ${state.step} already.` };
-  run.append({ type: "skip-requested", phase, by: "segno skip" });
+  await run.record({ type: "skip-requested", phase, by: "segno skip" });
   return `Phase ${phase} is skipped; phases that depend on it may begin.`;
 }
 

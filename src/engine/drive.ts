@@ -3,6 +3,8 @@
  * appends facts; whatever follows from them is decided here.
  */
 import { decide } from "../run/decide.js";
+import type { Decision } from "../run/decision.js";
+import type { Fact } from "../run/event.js";
 import type { RunStatus } from "../run/state.js";
 import { wakeAt } from "../run/waits.js";
 import { OBSERVATIONS } from "./live-run.js";
@@ -26,23 +28,28 @@ export async function drive(world: World): Promise<RunStatus> {
     const changed = new Promise<void>((resolve) => {
       wake = resolve;
     });
-    for (const decision of decide(run.state)) {
-      if (decision.type === "conclude") {
-        if (++conclusions > MOST_CONCLUSIONS) throw new Error(`the run goes round in circles: ${decision.fact.type}`);
-        run.append(decision.fact);
-        continue;
-      }
-      conclusions = 0;
-      run.append({ type: "command-issued", phase: decision.command.phase, command: decision.command });
-      perform(world, decision.command).catch(fail);
+    const decisions = decide(run.state);
+    // Somebody else wrote meanwhile: what it says is folded, and decided anew.
+    if (decisions.length > 0 && !(await run.decide(decisions.map(factOf)))) continue;
+    for (const decision of decisions) {
+      if (decision.type === "perform") {
+        conclusions = 0;
+        perform(world, decision.command).catch(fail);
+      } else if (++conclusions > MOST_CONCLUSIONS)
+        throw new Error(`the run goes round in circles: ${decision.fact.type}`);
     }
-    const callOff = setAlarm(wakeAt(run.state), (moment) => run.append({ type: "time-reached", moment }));
+    const callOff = setAlarm(wakeAt(run.state), (moment) => run.record({ type: "time-reached", moment }).catch(fail));
     await changed;
     callOff();
   }
   if (failure !== undefined) throw failure;
   return run.state.status;
 }
+
+const factOf = (decision: Decision): Fact =>
+  decision.type === "conclude"
+    ? decision.fact
+    : { type: "command-issued", phase: decision.command.phase, command: decision.command };
 
 /** Conclusions in a row without anything done: far more than any plan has phases to skip. */
 const MOST_CONCLUSIONS = 20_000;

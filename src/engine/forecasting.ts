@@ -2,11 +2,10 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../config/schema.js";
-import { type Forecast, forecastPlan } from "../context/forecast.js";
+import { type Forecast, forecastPlan, type Learned } from "../context/forecast.js";
 import { roughTokens } from "../handover/bounded.js";
 import { firstView, workPrompt } from "../handover/prompts.js";
 import type { Phase, Plan } from "../plan/model.js";
-import { addLearned, readLearned } from "../store/learned.js";
 import { isInside } from "./plan-files.js";
 import type { World } from "./world.js";
 
@@ -19,6 +18,7 @@ export function forecastOf(
   phases: readonly Phase[],
   top: string,
   config: Config,
+  learned: Learned,
   flags: { quality?: boolean; force?: boolean } = {},
 ): Forecast {
   const shapes = phases.map((phase) => ({
@@ -30,7 +30,7 @@ export function forecastOf(
   }));
   const { model, context_limit, context_threshold, context_soft, max_tokens, max_cost_usd } = config;
   const settings = { model, context_limit, context_threshold, context_soft, max_tokens, max_cost_usd };
-  return forecastPlan(shapes, settings, readLearned(top, config.agent), flags);
+  return forecastPlan(shapes, settings, learned, flags);
 }
 
 const namedFiles = ({ files, readFirst }: Phase): string[] => [...new Set([...readFirst, ...files])];
@@ -42,7 +42,7 @@ function tokensOfFile(top: string, path: string): number {
 }
 
 /** Remembers, phase by phase, what a forecast can be made of next time. */
-export function learnFrom({ run, agent }: World): void {
+export function learnFrom({ run, agent, store }: World): void {
   run.onEvent((event) => {
     if (event.type !== "phase-done") return;
     const { state } = run;
@@ -54,7 +54,7 @@ export function learnFrom({ run, agent }: World): void {
     if (last?.model === undefined) return;
     const sum = (pick: (session: (typeof begun)[number]) => number) =>
       begun.reduce((total, session) => total + pick(session), 0);
-    addLearned(state.top, agent.name, {
+    const learned = store.learn(agent.name, {
       firstPrompts: begun.map((session) => session.firstPrompt ?? 0),
       samples: [
         {
@@ -67,5 +67,7 @@ export function learnFrom({ run, agent }: World): void {
         },
       ],
     });
+    // It only ever helps: a run does not end for it.
+    learned.catch(() => {});
   });
 }

@@ -2,10 +2,11 @@
 import { numberIn } from "../gates/judge.js";
 import { runGate } from "../gates/run.js";
 import type { FactOf } from "../run/event.js";
-import { markerOf, type World } from "./world.js";
+import { markerOf } from "./marker.js";
+import type { World } from "./world.js";
 
-export async function runGatesBefore({ run, gateEnv }: World): Promise<void> {
-  const { plan, phases, config, gatesBefore, cwd } = run.state;
+export async function runGatesBefore({ run, gateEnv, cwd }: World): Promise<void> {
+  const { plan, phases, config, gatesBefore } = run.state;
   const begun = [...phases.values()].some(
     (phase) => phase.step !== "waiting" && phase.step !== "skipped" && phase.step !== "done",
   );
@@ -18,7 +19,7 @@ export async function runGatesBefore({ run, gateEnv }: World): Promise<void> {
   );
   const results: FactOf<"gates-baselined">["results"] = [];
   for (const [command, { name, check }] of commands) {
-    if (run.state.stopping) return;
+    if (run.state.stopping !== undefined) return;
     const { passed, ms, stdout } = await runGate({
       command,
       prints: check.prints,
@@ -29,5 +30,5 @@ export async function runGatesBefore({ run, gateEnv }: World): Promise<void> {
     });
     results.push({ command, name, passed, number: numberIn(stdout), ms });
   }
-  run.append({ type: "gates-baselined", results });
+  await run.record({ type: "gates-baselined", results });
 }

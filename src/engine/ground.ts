@@ -1,7 +1,8 @@
 /** Where a phase works: the run's own checkout, or a worktree of its own. */
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { Git } from "../git/git.js";
-import { type Attempt, isAttempt, type RunState, stateOfPhase, type Worktree } from "../run/state.js";
+import { lastAttempt, type Worktree } from "../run/phase.js";
+import type { RunState } from "../run/state.js";
 import type { World } from "./world.js";
 
 export interface Ground {
@@ -12,28 +13,24 @@ export interface Ground {
   branch: string;
 }
 
-export function worktreeOf(state: RunState, phase: string): Worktree | undefined {
-  const now = stateOfPhase(state, phase);
-  const attempt: Partial<Attempt> | undefined = isAttempt(now)
-    ? now
-    : now.step === "failed"
-      ? now.attempted
-      : undefined;
-  return attempt?.worktree;
-}
+const worktreeOf = ({ phases }: RunState, phase: string): Worktree | undefined =>
+  lastAttempt(phases.get(phase))?.ground.worktree;
+
+/** The run's own checkout. */
+const ownGround = ({ git, top, cwd, run }: World): Ground => ({ git, top, cwd, branch: run.state.branch });
 
 export function groundOf(world: World, phase: string): Ground {
   const { state } = world.run;
   const worktree = worktreeOf(state, phase);
-  if (worktree === undefined) return { git: world.git, top: state.top, cwd: state.cwd, branch: state.branch };
-  const { folder, branch } = worktree;
-  return { git: new Git(folder), top: folder, cwd: join(folder, relative(state.top, state.cwd)), branch };
+  if (worktree === undefined) return ownGround(world);
+  const { branch } = worktree;
+  const folder = world.checkouts.get(branch);
+  if (folder === undefined) throw new Error(`nobody knows where ${branch} is checked out`);
+  return { git: new Git(folder), top: folder, cwd: join(folder, state.folder), branch };
 }
 
 /** Where a phase is merged to: its parent's ground, or the run's. */
 export function targetOf(world: World, phase: string): Ground {
-  const { state } = world.run;
-  const parent = state.parents.get(phase);
-  if (parent !== undefined) return groundOf(world, parent);
-  return { git: world.git, top: state.top, cwd: state.cwd, branch: state.branch };
+  const parent = world.run.state.parents.get(phase);
+  return parent === undefined ? ownGround(world) : groundOf(world, parent);
 }

@@ -1,10 +1,13 @@
 /** `.segno/HANDOFF.md`: what a phase that could not go on leaves for people, and for the next run of its plan. */
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import type { Plan } from "../plan/model.js";
+import type { StopCause } from "../run/event.js";
 import type { FailureCategory, PhaseFailure } from "../run/outcome.js";
-import { type Attempt, isAttempt, phaseOf, stateOfPhase } from "../run/state.js";
+import { type Attempt, isAttempted } from "../run/phase.js";
+import { phaseOf, stateOfPhase } from "../run/state.js";
+import { writeWhole } from "../store/atomic.js";
 import { changedByPhase, checkpointFor } from "./checkpoint.js";
 import { groundOf } from "./ground.js";
 import { segnoFolder } from "./runs.js";
@@ -73,40 +76,45 @@ function frontOf(text: string): Front | undefined {
 export async function writeHandoff(world: World, phase: string): Promise<void> {
   const { run } = world;
   const state = stateOfPhase(run.state, phase);
-  if (state.step !== "failed" || state.attempted === undefined || !CATEGORIES.has(state.failure.category)) return;
-  await write(world, phase, state.failure, state.attempted);
+  if (state.step !== "failed" || state.last === undefined || !CATEGORIES.has(state.failure.category)) return;
+  await write(world, phase, state.failure, state.last);
 }
+
+/** Stops that are not the user's own. */
+const STOPPED_BY: Partial<Record<StopCause, FailureCategory>> = { "usage-limit": "usage_limit", budget: "budget" };
 
 /** A run that a limit or its budget stopped leaves a handoff for what was under way. */
 export async function handOffStopped(world: World): Promise<void> {
   const { state } = world.run;
-  const by = world.run.stoppedBy ?? "";
-  const category = /usage limit/.test(by) ? "usage_limit" : /budget/.test(by) ? "budget" : undefined;
+  const { stopping } = state;
+  const category = stopping === undefined ? undefined : STOPPED_BY[stopping.cause];
   if (category === undefined) return;
   for (const [id, phase] of state.phases) {
-    if (!isAttempt(phase)) continue;
-    const message = `Phase ${id} was stopped by ${by}.`;
-    await write(world, id, { category, message, recommendation: "ask" }, phase);
+    if (!isAttempted(phase)) continue;
+    const message = `Phase ${id} was stopped by ${stopping?.by}.`;
+    await write(world, id, { category, message, recommendation: "ask" }, phase.attempt);
   }
 }
 
 async function write(world: World, phase: string, failure: PhaseFailure, attempted: Attempt): Promise<void> {
-  const { run } = world;
-  const { plan, top } = run.state;
+  const { run, top } = world;
+  const { plan } = run.state;
+  const { commits } = attempted;
+  const { tasksDone, sessions } = attempted.progress;
   const { git, top: place } = groundOf(world, phase);
   const { tasks, title } = phaseOf(run.state, phase);
-  const files = await changedByPhase(git, attempted.baseline, plan);
+  const files = await changedByPhase(git, attempted.ground.baseline, plan);
   const front: Front = {
     plan: plan.file,
     phase,
     run: run.state.run,
     failure_category: failure.category,
     recommendation: failure.recommendation,
-    tasks_completed: [...attempted.tasksDone],
-    tasks_remaining: tasks.map((task) => task.id).filter((id) => !attempted.tasksDone.includes(id)),
+    tasks_completed: [...tasksDone],
+    tasks_remaining: tasks.map((task) => task.id).filter((id) => !tasksDone.includes(id)),
     files_modified: files.map((file) => file.path),
   };
-  const partial = await checkpointFor(world, phase, attempted.sessions.at(-1) ?? "", attempted);
+  const partial = await checkpointFor(world, phase, sessions.at(-1) ?? "", attempted);
   const taken = [...readHandoffs(top, plan).values()].find((handoff) => handoff.phase === phase)?.file;
   const free = existsSync(join(segnoFolder(top), "HANDOFF.md"))
     ? `HANDOFF-${phase.replaceAll(/[^\w.-]/g, "-")}.md`
@@ -128,10 +136,10 @@ ${partial}
 
 - \`segno resume ${run.state.run}\` tries the phase again from here; \`segno run ${plan.file}\` does the same.
 - ${ADVICE[failure.category] ?? "Look at what is left, then go on."}
-- The phase's changes are in ${place === top ? "the working tree" : place}${attempted.commits.length > 0 ? ` and in ${attempted.commits.length} commits` : ""}.
+- The phase's changes are in ${place === top ? "the working tree" : place}${commits.made.length > 0 ? ` and in ${commits.made.length} commits` : ""}.
 `;
-  writeFileSync(join(segnoFolder(top), file), text);
-  run.append({ type: "handoff-written", phase, file: `.segno/${file}` });
+  writeWhole(join(segnoFolder(top), file), text);
+  await run.record({ type: "handoff-written", phase, file: `.segno/${file}` });
 }
 
 const ADVICE: Partial<Record<FailureCategory, string>> = {
@@ -141,8 +149,8 @@ const ADVICE: Partial<Record<FailureCategory, string>> = {
   usage_limit: "Wait until the limit is lifted.",
 };
 
-export function removeHandoff({ run }: World, phase: string): void {
-  const { top, plan } = run.state;
+export function removeHandoff({ run, top }: World, phase: string): void {
+  const { plan } = run.state;
   const handoff = readHandoffs(top, plan).get(phase);
   if (handoff !== undefined) rmSync(join(segnoFolder(top), handoff.file), { force: true });
 }

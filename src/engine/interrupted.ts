@@ -1,7 +1,7 @@
 /** Finds the run to go on with. */
 import type { RunState } from "../run/state.js";
+import type { Store } from "../store/store.js";
 import { readRun } from "./resume.js";
-import { listRuns } from "./runs.js";
 
 export interface Interrupted {
   run: string;
@@ -11,9 +11,13 @@ export interface Interrupted {
 }
 
 /** The newest run that is not completed: of this plan, or of any. Rehearsals are not taken up again. */
-export function findInterrupted(top: string, plan: string | undefined, now: Date): Interrupted | undefined {
-  for (const run of listRuns(top)) {
-    const read = readRun(top, run);
+export async function findInterrupted(
+  store: Store,
+  plan: string | undefined,
+  now: Date,
+): Promise<Interrupted | undefined> {
+  for (const run of await store.list()) {
+    const read = await readRun(store, run);
     if (!read.ok) continue;
     const { state, events } = read.value;
     const [first] = events;

@@ -2,16 +2,16 @@
  * A run in this process: its journal, and what is folded from it.
  *
  * Invariants
- * 1. Nothing is folded that is not in the journal.
- * 2. Facts that precede a side effect are durable before the side effect begins.
+ * 1. Nothing is folded that is not in the journal, or on its way there.
+ * 2. Decisions, and facts that precede a side effect, are durable before the side effect begins.
  */
 import { emptyLedger, type Ledger, recordFact } from "../handover/ledger.js";
 import type { BlobRef, Fact, FactType, RunEvent } from "../run/event.js";
 import { evolve } from "../run/evolve.js";
 import type { RunState } from "../run/state.js";
-import type { Journal } from "../store/journal.js";
+import type { Journal } from "../store/store.js";
 
-/** What is seen, as opposed to what is decided: reaches the disk in groups. */
+/** What is seen, as opposed to what is decided: nothing is decided anew because of it. */
 export const OBSERVATIONS: ReadonlySet<FactType> = new Set([
   "call-made",
   "tool-finished",
@@ -20,24 +20,19 @@ export const OBSERVATIONS: ReadonlySet<FactType> = new Set([
 ]);
 
 export class LiveRun {
-  readonly journal: Journal;
-  readonly folder: string;
+  readonly #journal: Journal;
   readonly #listeners: ((event: RunEvent) => void)[] = [];
   readonly #ledgers = new Map<string, Ledger>();
   /** Contents of plan files that are known to hold an agent's edits. */
   readonly agentsPlans = new Set<string>();
-  /** What was warned of already. */
-  readonly warnings = new Set<string>();
-  /** Who or what asked it to stop, if anyone did. */
-  stoppedBy: string | undefined;
+  readonly #warned = new Set<string>();
   #onBroken: (error: unknown) => void = () => {};
   #state: RunState | undefined;
-  #seq = 0;
 
-  constructor(journal: Journal, folder: string, past: readonly RunEvent[]) {
-    this.journal = journal;
-    this.folder = folder;
+  constructor(journal: Journal, past: readonly RunEvent[]) {
+    this.#journal = journal;
     for (const event of past) this.#fold(event);
+    journal.onOthers((events) => this.#take(events));
   }
 
   get state(): RunState {
@@ -58,13 +53,43 @@ export class LiveRun {
     this.#listeners.push(listener);
   }
 
+  /** What happened here: folded at once. */
   append(...facts: Fact[]): void {
-    const durable = facts.some((fact) => !OBSERVATIONS.has(fact.type));
-    const appended = this.#write(facts, durable);
-    for (const event of appended.events) {
-      this.#fold(event);
-      for (const listener of this.#listeners) listener(event);
+    this.#guarded(() => this.#take(this.#journal.append(facts)));
+  }
+
+  /** What happened here, where its time decides something, or a side effect follows: folded as it was stamped. */
+  async record(...facts: Fact[]): Promise<void> {
+    await this.#submit(facts);
+  }
+
+  /** Conclusions drawn from the state as it is now; false if somebody else was faster, and it has to be decided anew. */
+  decide(facts: readonly Fact[]): Promise<boolean> {
+    return this.#submit(facts, { after: this.state.seq });
+  }
+
+  async #submit(facts: readonly Fact[], options?: { after: number }): Promise<boolean> {
+    try {
+      return (await this.#journal.submit(facts, (events) => this.#take(events), options)).ok;
+    } catch (error) {
+      this.#onBroken(error);
+      throw error;
     }
+  }
+
+  /** Resolves when all that was appended is kept. */
+  async flush(): Promise<void> {
+    try {
+      await this.#journal.flush();
+    } catch (error) {
+      this.#onBroken(error);
+      throw error;
+    }
+  }
+
+  /** Says it once. */
+  warn(message: string, phase?: string): void {
+    if (!this.#warned.has(message)) this.append({ type: "warned", message, ...(phase === undefined ? {} : { phase }) });
   }
 
   /** Called when the journal cannot be written: whoever appended may not be able to stop the run, this can. */
@@ -72,34 +97,37 @@ export class LiveRun {
     this.#onBroken = listener;
   }
 
-  #write(facts: Fact[], durable: boolean): { events: RunEvent[] } {
+  #guarded(act: () => void): void {
     try {
-      const appended = this.journal.append(this.#seq, facts, { durable });
-      if (!appended.ok) throw new Error("another process wrote to this run's journal");
-      return appended;
+      act();
     } catch (error) {
       this.#onBroken(error);
       throw error;
     }
   }
 
-  close(): void {
-    this.journal.close();
+  #take(events: readonly RunEvent[]): void {
+    for (const event of events) {
+      this.#fold(event);
+      for (const listener of this.#listeners) listener(event);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#journal.close();
   }
 
   putBlob(content: string): BlobRef {
-    return this.journal.putBlob(content);
+    return this.#journal.putBlob(content);
   }
 
-  getBlob(ref: BlobRef): string | undefined {
-    return this.journal.getBlob(ref);
+  getBlob(ref: BlobRef): Promise<string | undefined> {
+    return this.#journal.getBlob(ref);
   }
 
   #fold(event: RunEvent): void {
     this.#state = evolve(this.#state, event);
-    this.#seq = event.seq;
-    if (event.type === "stop-requested") this.stoppedBy = event.by;
-    if (event.type === "warned") this.warnings.add(event.message);
+    if (event.type === "warned") this.#warned.add(event.message);
     if (event.type === "plan-edited-by-agent") for (const seen of event.seen) this.agentsPlans.add(seen);
     if ("phase" in event && event.phase !== undefined) recordFact(this.ledger(event.phase), event);
   }

@@ -8,45 +8,32 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentSession, Observation, SessionHandlers } from "../agents/agent.js";
-import { type Economy, handoverCost } from "../context/economy.js";
-import { seenFirstPrompt } from "../context/forecast.js";
+import { type Learned, seenFirstPrompt } from "../context/forecast.js";
 import { expectedGrowth, largeResult, type Meter, meter, newMeter, readMeter } from "../context/meter.js";
-import {
-  type BoundaryDecision,
-  decideBoundary,
-  handoversOn,
-  type Limits,
-  type NaturalBoundary,
-  newWarnings,
-  thresholdTokens,
-} from "../context/policy.js";
+import { handoversOn, type NaturalBoundary, newWarnings } from "../context/policy.js";
 import { kindOfTool } from "../context/ratios.js";
 import type { Claims } from "../handover/claims.js";
+import { writeHanded } from "../handover/handed.js";
 import { judgeVerdicts } from "../handover/review.js";
-import { type StuckEvidence, StuckWatch } from "../handover/stuck.js";
-import { budgetReached, budgetWarnings } from "../run/budget.js";
+import { StuckWatch } from "../handover/stuck.js";
+import { type AtBoundary, sayAtBoundary } from "../run/boundary.js";
+import { budgetWarnings } from "../run/budget.js";
+import type { Circle } from "../run/circles.js";
 import type { Purpose } from "../run/command.js";
-import type { StopWhy, TurnEnd } from "../run/event.js";
+import type { BlobRef, Fact, TurnEnd } from "../run/event.js";
 import type { PhaseResult } from "../run/outcome.js";
+import { isAttempted } from "../run/phase.js";
 import { requestProblem } from "../run/splitting.js";
-import { isAttempt, phaseOf, type SessionState } from "../run/state.js";
-import { readLearned } from "../store/learned.js";
+import { phaseOf } from "../run/state.js";
 import { TOOL_PREFIX } from "../tools/mcp.js";
 import { type SegnoTools, segnoTools, type ToolHandlers, ToolRefusal } from "../tools/tools.js";
 import { groundOf } from "./ground.js";
+import { markerOf } from "./marker.js";
 import { Watchdog } from "./watchdog.js";
-import { markerOf, type WarmSession, type World } from "./world.js";
+import type { WarmSession, World } from "./world.js";
 
 const MOST_REFUSED_BATCHES = 3;
 const MOST_SAID = 40_000;
-/** Calls a task needs where none was finished yet. */
-const USUAL_CALLS_PER_TASK = 10;
-const STOP_WHY: Record<Extract<BoundaryDecision, { go: false }>["act"], StopWhy> = {
-  "hand-over": "context",
-  ask: "asked",
-  stop: "stop-requested",
-  fail: "window-too-small",
-};
 
 /** What a session that only judges may not use. */
 const EDITING = ["Edit", "Write", "MultiEdit", "NotebookEdit"];
@@ -74,22 +61,22 @@ export class LiveSession implements WarmSession {
   #reread: number | undefined;
   readonly #watchdog: Watchdog;
   readonly #watch: StuckWatch;
-  #circles: StuckEvidence | undefined;
+  #circle: Circle | undefined;
   /** All the agent said in the turn that is on, or was. */
   said = "";
-  claims: Claims | undefined;
+  handed: { claims: Claims; kept: BlobRef } | undefined;
   #refusedBatches = 0;
   #resumed = false;
   #pid: number | undefined;
 
-  constructor(world: World, place: Place) {
+  constructor(world: World, place: Place, learned: Learned) {
     this.#world = world;
     this.#place = place;
     this.#at = { phase: place.phase, attempt: place.attempt, session: place.session };
-    const { config, top } = world.run.state;
+    const { config } = world.run.state;
     this.#watch = new StuckWatch(config);
     this.#watchdog = new Watchdog(config);
-    this.#meter = newMeter(config.context_limit, seenFirstPrompt(readLearned(top, world.agent.name)));
+    this.#meter = newMeter(config.context_limit, seenFirstPrompt(learned));
     this.tools = segnoTools(this.#toolHandlers());
   }
 
@@ -153,7 +140,7 @@ export class LiveSession implements WarmSession {
         this.#world.warden?.watch(pid);
       },
       observe: (observation) => this.#observe(observation),
-      boundary: async () => this.#boundary(),
+      boundary: () => this.#boundary(),
       mayCompact: () => {
         if (!handoversOn(this.#world.run.state.config)) return true;
         this.#world.run.append({ type: "compaction-blocked", ...this.#at });
@@ -189,8 +176,7 @@ export class LiveSession implements WarmSession {
         const reading = readMeter(this.#meter);
         run.append({ type: "call-made", ...this.#at, call: id, model, usage, subagent, reading });
         if (!subagent) this.#warn();
-        for (const message of budgetWarnings(run.state))
-          if (!run.warnings.has(message)) run.append({ type: "warned", message });
+        for (const message of budgetWarnings(run.state)) run.warn(message);
         return;
       }
       case "tool": {
@@ -200,7 +186,7 @@ export class LiveSession implements WarmSession {
         if (subagent) return;
         this.#toolFinished(name, brief, ok);
         if (!name.startsWith(TOOL_PREFIX))
-          this.#circles ??= this.#watch.take({ tool: name, brief, ok, call, result, edit });
+          this.#circle ??= this.#watch.take({ tool: name, brief, ok, call, result, edit });
         return;
       }
       case "compacted":
@@ -214,125 +200,36 @@ export class LiveSession implements WarmSession {
     }
   }
 
-  #boundary(): Awaited<ReturnType<SessionHandlers["boundary"]>> {
+  /** What the run says at this boundary; what it says is in the journal before the agent hears it. */
+  async #boundary(): Promise<Awaited<ReturnType<SessionHandlers["boundary"]>>> {
     const { run } = this.#world;
-    const reached = budgetReached(run.state);
-    if (reached !== undefined && !run.state.stopping)
-      run.append({ type: "stop-requested", by: `the run's budget (${reached.name}: ${reached.words})` });
-    const { config, stopping, hold } = run.state;
-    const phase = run.state.phases.get(this.#place.phase);
-    const session = run.state.sessions.get(this.#place.session);
-    if (session?.result !== undefined || session?.verdicts !== undefined) return { stop: true, why: "reported" };
-    if (session?.step === "checkpointing") {
-      // An agent that goes on calling tools it was refused would burn its last tokens on it.
-      const over = this.claims !== undefined || ++this.#refusedBatches >= MOST_REFUSED_BATCHES;
-      return over ? { stop: true, why: "reported" } : { stop: false };
-    }
-    const natural = this.#natural;
-    this.#natural = undefined;
     this.#warn();
-    const reading = readMeter(this.#meter);
-    const decision = decideBoundary(config, {
-      reading,
-      limits: this.#limits(),
-      // A conversation that was taken up again begins as full as it was.
+    const said = sayAtBoundary(run.state, this.#atBoundary());
+    if (said.facts.length > 0) await run.record(...said.facts);
+    return said.stop === undefined ? { stop: false } : { stop: true, why: said.stop };
+  }
+
+  /** What was seen since the last boundary; it counts for this one only. */
+  #atBoundary(): AtBoundary {
+    const { run } = this.#world;
+    const natural = this.#natural;
+    const circle = this.#circle;
+    this.#natural = undefined;
+    this.#circle = undefined;
+    const asksCheckpoint = run.state.sessions.get(this.#place.session)?.step === "checkpointing";
+    return {
+      ...this.#at,
+      reading: readMeter(this.#meter),
+      limits: { window: this.#meter.window, compactAt: this.#compactAt, reserve: largeResult(this.#meter) },
       firstPrompt: this.#resumed ? undefined : this.#meter.first,
+      firstSeen: this.#meter.first,
       growth: expectedGrowth(this.#meter),
       natural,
-      workLeft: this.#tasksLeft() > 0,
       toolCalls: this.#toolCalls,
-      economy: this.#economy(reading.tokens, session),
-      continued: run.state.toldOnContext === "continue",
-    });
-    const asked =
-      phase !== undefined && isAttempt(phase) && phase.skipping ? "skipped" : stopping ? "stop-requested" : undefined;
-    if (asked === undefined && this.#outOfTime()) {
-      const threshold = Math.round(thresholdTokens(config, this.#limits()));
-      const reason = `the phase took longer than ${config.phase_timeout_minutes} minutes`;
-      run.append({ type: "boundary-decided", ...this.#at, why: "timeout", reason, reading, threshold });
-      return { stop: true, why: "timeout" };
-    }
-    if (asked === undefined && this.#goesInCircles()) {
-      const threshold = Math.round(thresholdTokens(config, this.#limits()));
-      const reason = "it goes round in circles";
-      run.append({ type: "boundary-decided", ...this.#at, why: "stuck", reason, reading, threshold });
-      return { stop: true, why: "stuck" };
-    }
-    if (asked === undefined && !decision.go) return this.#stopFor(decision);
-    const why = asked ?? (hold === undefined ? undefined : "paused");
-    if (why === undefined) return { stop: false };
-    const threshold = Math.round(thresholdTokens(config, this.#limits()));
-    run.append({ type: "boundary-decided", ...this.#at, why, reason: "asked for", reading, threshold });
-    return { stop: true, why };
-  }
-
-  #stopFor(decision: Extract<BoundaryDecision, { go: false }>): { stop: true; why: StopWhy } {
-    const { run } = this.#world;
-    const { act, rule, threshold, reason } = decision;
-    // Under `ask`, "force" means: hand over without a question.
-    const why = act === "ask" && run.state.toldOnContext === "force" ? "context" : STOP_WHY[act];
-    const reading = readMeter(this.#meter);
-    run.append({ type: "boundary-decided", ...this.#at, why, rule, reason, reading, threshold });
-    if (act === "stop") run.append({ type: "stop-requested", by: "context_policy: stop" });
-    return { stop: true, why };
-  }
-
-  /** Whether the attempt used up its time; what the machine slept does not count. */
-  #outOfTime(): boolean {
-    const { state } = this.#world.run;
-    const phase = state.phases.get(this.#place.phase);
-    if (phase === undefined || !isAttempt(phase)) return false;
-    const awake = Date.parse(state.now) - Date.parse(phase.startedAt) - (state.asleep - phase.asleepBefore);
-    return awake > state.config.phase_timeout_minutes * 60_000;
-  }
-
-  /** Says what was noticed since the last boundary; whether it is time to end the session for it. */
-  #goesInCircles(): boolean {
-    const { run } = this.#world;
-    const evidence = this.#circles;
-    this.#circles = undefined;
-    const phase = run.state.phases.get(this.#place.phase);
-    if (evidence === undefined || run.state.config.stuck_limit === 0 || phase === undefined || !isAttempt(phase))
-      return false;
-    const count = phase.stuck + 1;
-    run.append({ type: "stuck-noticed", ...this.#at, kind: evidence.kind, evidence: evidence.text, count });
-    return count > 1;
-  }
-
-  #limits(): Limits {
-    return { window: this.#meter.window, compactAt: this.#compactAt, reserve: largeResult(this.#meter) };
-  }
-
-  /** What a handover would cost and save now, as far as this run knows. */
-  #economy(tokens: number, session: SessionState | undefined): Economy {
-    const { state } = this.#world.run;
-    const mine = [...state.sessions.values()].filter(({ phase: id }) => id === this.#place.phase);
-    const left = this.#tasksLeft();
-    const tasksDone = phaseOf(state, this.#place.phase).tasks.length - left;
-    const calls = mine.reduce((sum, each) => sum + each.calls, 0);
-    const perTask = tasksDone === 0 ? USUAL_CALLS_PER_TASK : calls / tasksDone;
-    const handedOver = [...state.sessions.values()].filter(({ checkpointWeight }) => checkpointWeight > 0);
-    // The very first session pays for what all later ones find cached.
-    const starts = [...state.sessions.values()].slice(1).filter(({ startWeight }) => startWeight > 0);
-    return {
-      calls: session?.calls ?? 0,
-      carried: session?.carried ?? 0,
-      callsLeft: Math.max(0, left) * perTask,
-      handover: handoverCost(tokens, {
-        checkpoints: handedOver.map(({ checkpointWeight }) => checkpointWeight),
-        starts: starts.map(({ startWeight }) => startWeight),
-        firstPrompt: this.#meter.first ?? 0,
-        promptTokens: session?.promptTokens ?? 0,
-        rereading: mine.flatMap(({ reread }) => (reread === undefined ? [] : [reread])),
-      }),
+      circle,
+      // An agent that goes on calling tools it was refused would burn its last tokens on it.
+      checkpointOver: asksCheckpoint && (this.handed !== undefined || ++this.#refusedBatches >= MOST_REFUSED_BATCHES),
     };
-  }
-
-  #tasksLeft(): number {
-    const { state } = this.#world.run;
-    const phase = state.phases.get(this.#place.phase);
-    const done = phase !== undefined && isAttempt(phase) ? phase.tasksDone : [];
-    return phaseOf(state, this.#place.phase).tasks.filter((task) => !done.includes(task.id)).length;
   }
 
   #toolFinished(tool: string, brief: string, ok: boolean): void {
@@ -357,11 +254,10 @@ export class LiveSession implements WarmSession {
   #noUsage(): void {
     if (this.#saidNoUsage) return;
     this.#saidNoUsage = true;
-    const { phase } = this.#place;
     const rest =
       this.#meter.anchor === undefined ? "what is read and said" : "the last call that did, and what came since";
     const message = `The agent reports no usage: the context is estimated from ${rest}.`;
-    this.#world.run.append({ type: "warned", phase, message });
+    this.#world.run.warn(message, this.#place.phase);
   }
   #saidNoUsage = false;
 
@@ -386,53 +282,62 @@ export class LiveSession implements WarmSession {
   }
 
   /** Nonsense is answered, so that the agent can correct it. */
-  #splitRequested(result: PhaseResult): string {
+  async #splitRequested(result: PhaseResult): Promise<string> {
     const { run } = this.#world;
     const { phase: id, purpose } = this.#place;
     const phase = run.state.phases.get(id);
-    const done = phase !== undefined && isAttempt(phase) ? phase.tasksDone : [];
+    const done = isAttempted(phase) ? phase.attempt.progress.tasksDone : [];
     const problem =
       purpose === "work"
         ? requestProblem(run.state, id, result, done)
         : "only a phase that is being worked on can be split. Repair what is named above.";
     if (problem !== undefined) throw new ToolRefusal(`Nothing was recorded: ${problem}`);
-    run.append({ type: "result-reported", ...this.#at, result });
+    await this.#keep({ type: "result-reported", ...this.#at, result });
     return "Recorded. Stop now: Segno splits the phase.";
+  }
+
+  /** In the journal, and kept, before the agent hears so. */
+  async #keep(fact: Fact): Promise<void> {
+    const { run } = this.#world;
+    run.append(fact);
+    await run.flush();
   }
 
   #toolHandlers(): ToolHandlers {
     const { run } = this.#world;
     const phase = phaseOf(run.state, this.#place.phase);
     return {
-      progress: ({ message, task }) => {
+      progress: async ({ message, task }) => {
         if (task !== undefined && !phase.tasks.some((candidate) => candidate.id === task)) {
-          run.append({ type: "progress-reported", ...this.#at, message });
+          await this.#keep({ type: "progress-reported", ...this.#at, message });
           return `Recorded as a note. There is no task ${task} in this phase; its tasks are: ${phase.tasks.map((candidate) => candidate.id).join(", ")}.`;
         }
-        run.append({ type: "progress-reported", ...this.#at, message, task });
         this.#watch.progressed();
         if (task !== undefined) this.#natural = "task";
+        await this.#keep({ type: "progress-reported", ...this.#at, message, task });
         return "Recorded.";
       },
-      decision: ({ text }) => {
-        run.append({ type: "decision-recorded", ...this.#at, text });
+      decision: async ({ text }) => {
+        await this.#keep({ type: "decision-recorded", ...this.#at, text });
         return "Recorded.";
       },
-      verdict: ({ criteria }) => {
+      verdict: async ({ criteria }) => {
         if (this.#place.purpose !== "verify") return "Only a session that verifies hands in a verdict.";
         const { top } = groundOf(this.#world, this.#place.phase);
         const verdicts = judgeVerdicts(phase.criteria, criteria, (path) => existsSync(join(top, path)));
-        run.append({ type: "verdict-reported", ...this.#at, verdicts });
+        await this.#keep({ type: "verdict-reported", ...this.#at, verdicts });
         return "Recorded. Stop now.";
       },
-      checkpoint: (claims) => {
-        this.claims = claims;
+      checkpoint: async (claims) => {
+        const kept = run.putBlob(writeHanded({ type: "tool", claims }));
+        this.handed = { claims, kept };
+        await this.#keep({ type: "checkpoint-reported", ...this.#at, handed: kept });
         return "Saved. Stop now: a fresh session goes on from here.";
       },
-      phase_result: (result) => {
+      phase_result: async (result) => {
         if (this.#place.purpose === "verify") return "Nothing was recorded: this session only judges. Call verdict.";
         if (result.status === "split_request") return this.#splitRequested(result);
-        run.append({ type: "result-reported", ...this.#at, result });
+        await this.#keep({ type: "result-reported", ...this.#at, result });
         return "Recorded. Stop now: Segno runs the gates.";
       },
     };

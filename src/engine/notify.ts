@@ -59,7 +59,7 @@ export function startNotifying(world: World): { settle(): Promise<void> } {
         .catch((error: unknown) => {
           const why = error instanceof Error ? error.message : String(error);
           const message = `A notification (${nameOf(notifier)}) failed: ${why}. The run goes on.`;
-          if (!run.warnings.has(message)) run.append({ type: "warned", message });
+          run.warn(message);
         })
         .finally(() => pending.delete(sent));
       pending.add(sent);

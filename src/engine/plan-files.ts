@@ -1,7 +1,9 @@
 /** Plan files of a checkout, by paths from its top level. Nothing outside it is ever read or written. */
-import { existsSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, relative, sep } from "node:path";
 import type { ReadPlanFile } from "../plan/model.js";
+import { writeWhole } from "../store/atomic.js";
+import { segnoFolder } from "./runs.js";
 
 export interface PlanFiles {
   read: ReadPlanFile;
@@ -22,9 +24,12 @@ export function planFiles(top: string): PlanFiles {
       if (size > LARGEST) return { problem: `It has ${Math.round(size / 1e6)} MB; a plan may have 10.` };
       return decode(readFileSync(full));
     },
-    write: (path, content) => writeFileSync(join(top, path), content),
+    write: (path, content) => writeWhole(join(top, path), content, draftIn(top)),
   };
 }
+
+/** Where nothing is taken for somebody's work; the plan's own folder where that is not there. */
+const draftIn = (top: string) => (existsSync(segnoFolder(top)) ? { draftIn: segnoFolder(top) } : {});
 
 /** Marks are written back byte for byte, so only text that survives decoding can be a plan. */
 function decode(bytes: Buffer): string | { problem: string } {

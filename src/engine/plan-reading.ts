@@ -2,7 +2,8 @@
 import { createHash } from "node:crypto";
 import type { Plan } from "../plan/model.js";
 import { parsePlan } from "../plan/parse.js";
-import type { PhaseState, RunState } from "../run/state.js";
+import type { PhaseState } from "../run/phase.js";
+import type { RunState } from "../run/state.js";
 import { planOptions } from "./start.js";
 import type { World } from "./world.js";
 
@@ -39,14 +40,14 @@ export async function takeUpPlanChanges(world: World): Promise<void> {
   if (!parsed.ok) {
     const [first] = parsed.diagnostics.filter((diagnostic) => diagnostic.severity === "error");
     const message = `The plan was changed and cannot be read now, so the run goes on with what it was: ${first?.file}:${first?.line}: ${first?.message}`;
-    if (!run.warnings.has(message)) run.append({ type: "warned", message });
+    run.warn(message);
     return;
   }
   const own = { ...plan, phases: plan.phases.filter((phase) => !run.state.parents.has(phase.id)) };
   if (samePlan(parsed.plan, own)) return;
   const { merged, added, removed, changed, contradictions } = mergePlans(run.state, parsed.plan);
-  for (const message of contradictions) if (!run.warnings.has(message)) run.append({ type: "warned", message });
-  if (!samePlan(merged, plan)) run.append({ type: "plan-changed", plan: merged, added, removed, changed });
+  for (const message of contradictions) run.warn(message);
+  if (!samePlan(merged, plan)) await run.record({ type: "plan-changed", plan: merged, added, removed, changed });
 }
 
 const mayChange = (phase: PhaseState | undefined): boolean =>

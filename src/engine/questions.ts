@@ -1,15 +1,14 @@
 /** Answers to what a run asks, from a terminal, a command or a page. */
-import { choiceOf } from "../run/question.js";
-import { openQuestions } from "../run/state.js";
+import { choiceOf, openQuestions } from "../run/questions.js";
 import type { LiveRun } from "./live-run.js";
 
 /** `question`: its id, or undefined where only one is open. */
-export function answerQuestion(
+export async function answerQuestion(
   run: LiveRun,
   question: string | undefined,
   answer: string,
   by: string,
-): string | { missing: string } {
+): Promise<string | { missing: string }> {
   const open = openQuestions(run.state);
   if (open.length === 0) return { missing: "The run asks nothing now." };
   const asked =
@@ -28,6 +27,6 @@ export function answerQuestion(
     const names = asked.choices.map(({ key, name }) => `${key} (${name})`).join(", ");
     return { missing: `"${answer}" is no answer to ${asked.id}. Answers: ${names}` };
   }
-  run.append({ type: "question-answered", question: asked.id, phase: asked.phase, choice: choice.name, by });
+  await run.record({ type: "question-answered", question: asked.id, phase: asked.phase, choice: choice.name, by });
   return `Answered ${asked.id}: ${choice.name}, ${choice.meaning}.`;
 }

@@ -2,25 +2,29 @@
  * Takes a run up again: replay, sweep what the dead process left, reconcile what was in flight with the world. After
  * that it is an ordinary run, and `decide` goes on.
  */
+import { existsSync } from "node:fs";
 import { sweep } from "../agents/processes.js";
 import type { Config } from "../config/schema.js";
 import type { Git } from "../git/git.js";
-import { changedSince, openRepository, stagedPaths } from "../git/start.js";
+import { changedSince, type Opened, openRepository, stagedPaths } from "../git/start.js";
+import { ensureWorktree, worktreeOf } from "../git/worktree.js";
 import { parsePlan } from "../plan/parse.js";
 import type { Command } from "../run/command.js";
 import type { Fact, RunEvent } from "../run/event.js";
 import { evolve } from "../run/evolve.js";
-import type { RunState, SessionState } from "../run/state.js";
-import { type JournalRead, journalPath, openJournal, readJournal } from "../store/file.js";
+import { lastAttempt } from "../run/phase.js";
+import type { SessionState } from "../run/session.js";
+import type { RunState } from "../run/state.js";
 import { redactor } from "../store/redact.js";
+import type { JournalRead, Store } from "../store/store.js";
 import { claimRun } from "./claim.js";
 import { bad, good, type Result } from "./failure.js";
 import { LiveRun } from "./live-run.js";
+import { isOfRun } from "./marker.js";
 import { type PlanFiles, planFiles } from "./plan-files.js";
 import { readPromptTexts } from "./prompt-texts.js";
-import { runFolder } from "./runs.js";
 import { planOptions } from "./start.js";
-import { type Hands, isOfRun, type World, worldOf } from "./world.js";
+import { type Hands, type World, worldOf } from "./world.js";
 
 /** The state a journal leads to; its first event is always there. */
 export function stateOf(events: readonly RunEvent[]): RunState | undefined {
@@ -29,17 +33,13 @@ export function stateOf(events: readonly RunEvent[]): RunState | undefined {
   return state;
 }
 
-export function readRun(top: string, id: string): Result<Extract<JournalRead, { ok: true }> & { state: RunState }> {
-  const folder = runFolder(top, id);
-  const read = readJournal(folder);
+export type ReadRun = Extract<JournalRead, { ok: true }> & { state: RunState };
+
+export async function readRun(store: Store, id: string): Promise<Result<ReadRun>> {
+  const read = await store.read(id);
   if (!read.ok) {
-    return bad({
-      type: "journal",
-      file: journalPath(folder),
-      line: read.line,
-      why: read.why,
-      readable: read.events.length,
-    });
+    const { where: file, line, why, events } = read;
+    return bad({ type: "journal", file, line, why, readable: events.length });
   }
   const state = stateOf(read.events);
   if (state === undefined) {
@@ -48,38 +48,40 @@ export function readRun(top: string, id: string): Result<Extract<JournalRead, { 
   return good({ ...read, state });
 }
 
-export async function resumeRun(top: string, id: string, config: Config, hands: Hands): Promise<Result<World>> {
-  const first = readRun(top, id);
+export async function resumeRun(
+  store: Store,
+  place: string,
+  id: string,
+  config: Config,
+  hands: Hands,
+): Promise<Result<World>> {
+  const first = await readRun(store, id);
   if (!first.ok) return first;
   if (first.value.state.status === "completed") {
     return bad({ type: "nothing-to-resume", run: id, why: "all its phases are done" });
   }
-  const repository = await openRepository(top);
-  if (!repository.ok) return bad({ type: "repository", problem: repository.problem, detail: repository.detail });
-  const { git, branch } = repository;
-  if (branch !== first.value.state.branch) {
-    return bad({ type: "other-branch", expected: first.value.state.branch, actual: branch });
-  }
+  const repository = await checkoutOf(place, first.value.state.branch);
+  if (!repository.ok) return repository;
+  const { git } = repository.value;
+  const { top } = git;
   const texts = readPromptTexts(top);
   if (!texts.ok) return texts;
-  const claimed = claimRun(top, id);
+  const claimed = await claimRun(store, id);
   if (!claimed.ok) return claimed;
   // Read again under the lock: its last holder may have written until it died.
-  const read = readRun(top, id);
+  const read = await readRun(store, id);
   if (!read.ok) {
     claimed.value.release();
     return read;
   }
   const swept = await sweep(isOfRun(id));
-  const folder = runFolder(top, id);
   const redact = redactor({ ...process.env, ...hands.agentEnv });
   const epoch = read.value.state.epoch + 1;
-  const journal = openJournal(folder, { epoch, redact, now: () => new Date() }, read.value);
-  const run = new LiveRun(journal, folder, read.value.events);
+  const run = new LiveRun(await store.open(id, { epoch, redact }, read.value), read.value.events);
   run.onEvent(hands.onEvent);
   const since = run.state.noted;
   const theirs = await changedSinceRest(git, since);
-  run.append({ type: "run-resumed", config, torn: read.value.torn, swept, since, ...theirs });
+  await run.record({ type: "run-resumed", config, torn: read.value.torn, swept, since, ...theirs });
   if (since === undefined && read.value.state.status === "running" && !read.value.state.apart) {
     run.append({
       type: "warned",
@@ -92,9 +94,34 @@ export async function resumeRun(top: string, id: string, config: Config, hands: 
       message: `Edited since the run came to rest, and left out of its commits: ${theirs.usersPaths.slice(0, 10).join(", ")}`,
     });
   }
-  for (const fact of honourMarks(run.state, planFiles(top))) run.append(fact);
+  const files = planFiles(top);
+  for (const fact of honourMarks(run.state, files)) run.append(fact);
   for (const fact of reconcile(run.state)) run.append(fact);
-  return good(worldOf(run, git, hands, planFiles(top), texts.value, claimed.value));
+  await run.flush();
+  const world = worldOf({ run, store, git, files, texts: texts.value, lock: claimed.value }, hands);
+  await findCheckouts(world);
+  return good(world);
+}
+
+/** Where the run's branch is checked out: here, or in a worktree of this repository. */
+export async function checkoutOf(place: string, branch: string): Promise<Result<Extract<Opened, { ok: true }>>> {
+  const here = await openRepository(place);
+  if (!here.ok) return bad({ type: "repository", problem: here.problem, detail: here.detail });
+  if (here.branch === branch) return good(here);
+  const folder = await worktreeOf(here.git, branch);
+  const there = folder === undefined || !existsSync(folder) ? undefined : await openRepository(folder);
+  if (there?.ok === true) return good(there);
+  return bad({ type: "other-branch", expected: branch, actual: here.branch });
+}
+
+/** Phases work where their branches are checked out; what is gone is made again at its newest commit. */
+async function findCheckouts({ run, git, worktrees, checkouts }: World): Promise<void> {
+  for (const phase of run.state.phases.values()) {
+    const ground = lastAttempt(phase)?.ground;
+    const branch = ground?.worktree?.branch;
+    if (ground === undefined || branch === undefined) continue;
+    checkouts.set(branch, await ensureWorktree(git, worktrees, branch, ground.head));
+  }
 }
 
 /** What the user changed and staged while nobody held the run. Plan files are read on their own. */
@@ -119,18 +146,17 @@ function honourMarks({ plan, config, format, phases }: RunState, files: PlanFile
 }
 
 /** Writes into the journal of a run that nobody holds: takes its locks, appends, releases them. */
-export async function appendToRun<T>(top: string, id: string, act: (run: LiveRun) => T): Promise<Result<T>> {
-  const claimed = claimRun(top, id);
+export async function appendToRun<T>(store: Store, id: string, act: (run: LiveRun) => Promise<T>): Promise<Result<T>> {
+  const claimed = await claimRun(store, id);
   if (!claimed.ok) return claimed;
   try {
-    const read = readRun(top, id);
+    const read = await readRun(store, id);
     if (!read.ok) return read;
     const { epoch } = read.value.state;
-    const folder = runFolder(top, id);
-    const journal = openJournal(folder, { epoch, redact: redactor(process.env), now: () => new Date() }, read.value);
-    const run = new LiveRun(journal, folder, read.value.events);
-    const value = act(run);
-    run.close();
+    const journal = await store.open(id, { epoch, redact: redactor(process.env) }, read.value);
+    const run = new LiveRun(journal, read.value.events);
+    const value = await act(run);
+    await run.close();
     return good(value);
   } finally {
     claimed.value.release();

@@ -1,10 +1,11 @@
 /** Prepares a fresh checkout as the user says: dependencies, ignored files. */
 import { type GateVerdict, runGate } from "../gates/run.js";
-import { markerOf, type World } from "./world.js";
+import { markerOf } from "./marker.js";
+import type { World } from "./world.js";
 
 /** What went wrong, if anything did. */
 export async function setUpWorktree(
-  { run, gateEnv }: World,
+  { run, gateEnv, top }: World,
   folder: string,
   id: string,
 ): Promise<GateVerdict | undefined> {
@@ -13,7 +14,7 @@ export async function setUpWorktree(
   const verdict = await runGate({
     command,
     cwd: folder,
-    env: { ...gateEnv, SEGNO_CHECKOUT: run.state.top },
+    env: { ...gateEnv, SEGNO_CHECKOUT: top },
     marker: markerOf(run.state.run, id),
     timeoutMs: gate_timeout_minutes * 60_000,
   });

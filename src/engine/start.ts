@@ -8,8 +8,8 @@ import { type Opened, openRepository } from "../git/start.js";
 import type { FormatName, ParsedPlan, Plan, PlanOptions } from "../plan/model.js";
 import { parsePlan } from "../plan/parse.js";
 import { markPlanFile } from "../plan/write-back.js";
-import { createJournal } from "../store/file.js";
 import { redactor } from "../store/redact.js";
+import type { Store } from "../store/store.js";
 import { claimRun } from "./claim.js";
 import { bad, type Failure, good, type Result } from "./failure.js";
 import { forecastOf } from "./forecasting.js";
@@ -17,7 +17,7 @@ import { type Handoff, readHandoffs } from "./handoff.js";
 import { LiveRun } from "./live-run.js";
 import { isInside, type PlanFiles, planFiles } from "./plan-files.js";
 import { readPromptTexts } from "./prompt-texts.js";
-import { newRunId, prepareSegnoFolder, runFolder } from "./runs.js";
+import { newRunId, prepareSegnoFolder } from "./runs.js";
 import { type Hands, type World, worldOf } from "./world.js";
 
 /** A plan in a repository, read and found sound. */
@@ -66,6 +66,7 @@ export interface StartOptions {
 }
 
 export async function startRun(
+  store: Store,
   { repository, files, parsed }: Prepared,
   options: StartOptions,
   hands: Hands,
@@ -87,12 +88,10 @@ export async function startRun(
   if (!texts.ok) return texts;
   const id = newRunId(new Date());
   prepareSegnoFolder(git.top);
-  const claimed = claimRun(git.top, id);
+  const claimed = await claimRun(store, id);
   if (!claimed.ok) return claimed;
-  const folder = runFolder(git.top, id);
   const redact = redactor({ ...process.env, ...hands.agentEnv });
-  const journal = createJournal(folder, { epoch: 1, redact, now: () => new Date() });
-  const run = new LiveRun(journal, folder, []);
+  const run = new LiveRun(await store.create(id, { epoch: 1, redact }), []);
   run.onEvent(hands.onEvent);
   const done =
     options.force === true ? [] : plan.phases.filter((phase) => phase.mark === "done").map((phase) => phase.id);
@@ -106,7 +105,7 @@ export async function startRun(
           plan.file,
           plan.phases.filter((phase) => open.includes(phase.id)),
         );
-  run.append({
+  await run.record({
     type: "run-started",
     run: id,
     mode: options.mode,
@@ -116,8 +115,7 @@ export async function startRun(
     parallel: options.config.parallel,
     gates: options.gates,
     attended: options.attended,
-    top: git.top,
-    cwd: options.cwd,
+    folder: relative(git.top, options.cwd),
     branch,
     head,
     takenAsDone: done,
@@ -129,29 +127,24 @@ export async function startRun(
     handoffs: Object.fromEntries(left.map(([phase, { text }]) => [phase, run.putBlob(text)])),
   });
   for (const [phase, { file }] of left)
-    run.append({
-      type: "warned",
-      phase,
-      message: `Phase ${phase} goes on from .segno/${file}, which an earlier run left.`,
-    });
+    run.warn(`Phase ${phase} goes on from .segno/${file}, which an earlier run left.`, phase);
   const chosen = plan.phases.filter(
     ({ id: phase }) => open.includes(phase) && (options.only === undefined || options.only.includes(phase)),
   );
-  const { phases, samples, warnings } = forecastOf(plan, chosen, git.top, options.config, {
+  const learned = await store.learned(options.config.agent);
+  const { phases, samples, warnings } = forecastOf(plan, chosen, git.top, options.config, learned, {
     force: options.force === true,
     quality: options.config.verify === "agent",
   });
   run.append({ type: "forecast-made", phases, samples, warnings });
-  for (const { message, file, line } of parsed.diagnostics)
-    run.append({ type: "warned", message: `${file}:${line}: ${message}` });
+  for (const { message, file, line } of parsed.diagnostics) run.warn(`${file}:${line}: ${message}`);
   if (options.config.parallel > 1 && repository.changed.length > 0)
-    run.append({
-      type: "warned",
-      message:
-        "Phases begin from the newest commit, in worktrees: what you have not committed is not in them, and stays as it is.",
-    });
-  if (untracked.length > 0) run.append({ type: "warned", message: untrackedText(untracked) });
-  return good(worldOf(run, git, hands, files, texts.value, claimed.value));
+    run.warn(
+      "Phases begin from the newest commit, in worktrees: what you have not committed is not in them, and stays as it is.",
+    );
+  if (untracked.length > 0) run.warn(untrackedText(untracked));
+  await run.flush();
+  return good(worldOf({ run, store, git, files, texts: texts.value, lock: claimed.value }, hands));
 }
 
 /** Tasks that a handoff calls completed, beside those that commits show. */

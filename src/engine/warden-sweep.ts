@@ -1,7 +1,7 @@
 /** What the warden runs when Segno is gone: ends every process of the run, and looks twice. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { sweep } from "../agents/processes.js";
-import { isOfRun } from "./world.js";
+import { isOfRun } from "./marker.js";
 
 const run = process.argv[2];
 if (run !== undefined && run !== "") {

@@ -1,13 +1,13 @@
 /** Everything a performer may touch. */
-
+import { join } from "node:path";
 import type { Hono } from "hono";
 import type { Agent } from "../agents/agent.js";
 import type { Git } from "../git/git.js";
 import type { Claims } from "../handover/claims.js";
 import type { PromptTexts } from "../handover/templates.js";
 import type { ReadPlanFile } from "../plan/model.js";
-import type { RunEvent, TurnEnd } from "../run/event.js";
-import type { Lock } from "../store/lock.js";
+import type { BlobRef, RunEvent, TurnEnd } from "../run/event.js";
+import type { Lock, Store } from "../store/store.js";
 import type { SegnoTools } from "../tools/tools.js";
 import type { Guarded, PageRoutes } from "./guard.js";
 import type { LiveRun } from "./live-run.js";
@@ -20,8 +20,8 @@ export interface OpenSession {
   send(prompt: string, options?: { onlySegnoTools: boolean }): Promise<TurnEnd>;
   /** All the agent said in its last turn. */
   said: string;
-  /** What the agent handed over, if it was asked to. */
-  claims: Claims | undefined;
+  /** What the agent handed over through its tool, if it did, and where it is kept. */
+  handed: { claims: Claims; kept: BlobRef } | undefined;
   tools: SegnoTools;
   /** Writes down what filled its window. */
   measure(): void;
@@ -34,7 +34,13 @@ export interface WarmSession extends OpenSession {
 
 export interface World {
   run: LiveRun;
+  store: Store;
   git: Git;
+  /** The repository's top level, and the directory below it in which the run was started. */
+  top: string;
+  cwd: string;
+  /** Where branches of phases are checked out. */
+  checkouts: Map<string, string>;
   agent: Agent;
   /** What the agent gets as its environment, and what the user's gates get. */
   agentEnv: Record<string, string>;
@@ -70,12 +76,25 @@ export interface Hands {
   onEvent: (event: RunEvent) => void;
 }
 
-export function worldOf(run: LiveRun, git: Git, hands: Hands, files: PlanFiles, texts: PromptTexts, lock: Lock): World {
+export interface Parts {
+  run: LiveRun;
+  store: Store;
+  git: Git;
+  files: PlanFiles;
+  texts: PromptTexts;
+  lock: Lock;
+}
+
+export function worldOf({ run, store, git, files, texts, lock }: Parts, hands: Hands): World {
   const { agent, agentEnv, gateEnv, isolated, permissionMode, worktrees } = hands;
   const { read: readPlanFile, write: writePlanFile } = files;
   return {
     run,
+    store,
     git,
+    top: git.top,
+    cwd: join(git.top, run.state.folder),
+    checkouts: new Map(),
     agent,
     agentEnv,
     gateEnv,
@@ -93,12 +112,3 @@ export function worldOf(run: LiveRun, git: Git, hands: Hands, files: PlanFiles, 
     door: undefined,
   };
 }
-
-/** Whether a marker belongs to this run. */
-export const isOfRun =
-  (run: string) =>
-  (marker: string): boolean =>
-    marker.startsWith(`${run}:`);
-
-/** Marks the processes of one session or gate, in their environment. */
-export const markerOf = (run: string, id: string): string => `${run}:${id}`;

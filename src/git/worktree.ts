@@ -29,7 +29,12 @@ function placeFor(git: Git, folder: string, branch: string): string {
 /** The worktree of a branch, made where there is none: a repeat, or a folder that somebody removed, is no trouble. */
 export async function ensureWorktree(git: Git, folder: string, branch: string, start: string): Promise<string> {
   const there = await worktreeOf(git, branch);
-  if (there !== undefined && existsSync(join(there, ".git"))) return there;
+  if (there !== undefined && existsSync(join(there, ".git"))) {
+    // Where the repository was moved, its worktrees look for it where it was.
+    if (!(await git.attempt(["-C", there, "rev-parse", "--git-dir"])).ok)
+      await git.attempt(["worktree", "repair", there]);
+    return there;
+  }
   await git.attempt(["worktree", "prune"]);
   const place = placeFor(git, folder, branch);
   const known = await git.attempt(["rev-parse", "--verify", "--quiet", `refs/heads/${branch}`]);
@@ -38,7 +43,8 @@ export async function ensureWorktree(git: Git, folder: string, branch: string, s
   return place;
 }
 
-async function worktreeOf(git: Git, branch: string): Promise<string | undefined> {
+/** Where a branch is checked out, as git knows it. */
+export async function worktreeOf(git: Git, branch: string): Promise<string | undefined> {
   const listed = (await git.raw(["worktree", "list", "--porcelain", "-z"])).split("\0\0");
   const own = listed.map((entry) => entry.split("\0")).find((lines) => lines.includes(`branch refs/heads/${branch}`));
   return own?.find((line) => line.startsWith("worktree "))?.slice("worktree ".length);

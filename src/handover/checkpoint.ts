@@ -2,11 +2,9 @@
 import type { Task } from "../plan/model.js";
 import { type Audited, audit } from "./audit.js";
 import { bulletList, clip, clipMiddle, renderBounded, type Section } from "./bounded.js";
-import type { Claims, FileChange } from "./claims.js";
+import type { FileChange } from "./claims.js";
+import type { Handed } from "./handed.js";
 import { type Ledger, reportedIn } from "./ledger.js";
-
-/** What a session left: through the tool, in a block of its answer, or only its answer. */
-export type Handed = { type: "tool"; claims: Claims } | { type: "block" | "answer"; text: string };
 
 const MOST_FILES = 20;
 const KIND_WORDS = { A: "new", M: "changed", D: "deleted", T: "type changed", R: "renamed" } as const;

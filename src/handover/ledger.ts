@@ -15,8 +15,8 @@ export interface Ledger {
   /** Tool calls that failed, newest last. */
   errors: string[];
   answers: { question: string; answer: string }[];
-  /** The checkpoints of the newest sessions that left one, newest last. */
-  checkpoints: { session: string; slot: string; ref: BlobRef }[];
+  /** What the newest sessions handed over, newest last. */
+  checkpoints: { session: string; handed: BlobRef }[];
   /** Why the newest session ended. */
   lastEnd: { session: string; reason: string } | undefined;
   /** Tool calls that finished after the last report: what was done, or half done, when a session was cut off. */
@@ -81,9 +81,15 @@ export function recordFact(ledger: Ledger, fact: Fact): void {
       if (asked !== undefined) asked.answer = `${fact.choice} (${fact.by})`;
       break;
     }
-    case "checkpoint-saved":
-      keep(ledger.checkpoints, { session: fact.session, slot: fact.slot, ref: fact.checkpoint }, MOST_KEPT);
+    case "checkpoint-reported":
+    case "checkpoint-saved": {
+      const { session, handed } = fact;
+      if (handed === undefined) break;
+      // One of each session: what it handed over last.
+      if (ledger.checkpoints.at(-1)?.session === session) ledger.checkpoints.pop();
+      keep(ledger.checkpoints, { session, handed }, MOST_KEPT);
       break;
+    }
     case "session-ended":
       ledger.lastEnd = { session: fact.session, reason: fact.reason };
       break;

@@ -1,4 +1,5 @@
 /** What a run may use, and how much of it is used. */
+import type { Fact } from "./event.js";
 import type { RunState } from "./state.js";
 
 export interface BudgetUse {
@@ -37,5 +38,10 @@ export const budgetWarnings = (state: RunState): string[] =>
     .filter(({ used, most }) => used >= most * WARN && used < most)
     .map(({ name, most }) => `More than 80 % of the run's budget is used (${name}: ${most}).`);
 
-export const budgetReached = (state: RunState): BudgetUse | undefined =>
-  budgetUse(state).find(({ used, most }) => used >= most);
+/** The stop that follows when it is used up; the same rule between sessions and at every boundary inside one. */
+export function budgetStop(state: RunState): Fact | undefined {
+  if (state.stopping !== undefined) return undefined;
+  const reached = budgetUse(state).find(({ used, most }) => used >= most);
+  if (reached === undefined) return undefined;
+  return { type: "stop-requested", by: `the run's budget (${reached.name}: ${reached.words})`, cause: "budget" };
+}

@@ -50,7 +50,13 @@ export type Command =
       /** What is asked there first: to go on, or, where no room is left for more, to hand over what it knows. */
       opening: "work" | "checkpoint";
     } & OfPhase)
-  | ({ type: "continue-session"; session: string; turn: Exclude<TurnKind, "work"> } & OfPhase)
+  | ({
+      type: "continue-session";
+      session: string;
+      turn: Exclude<TurnKind, "work">;
+      /** The session that will follow a checkpoint: its agent is started meanwhile. */
+      next?: { session: string; purpose: Purpose } | undefined;
+    } & OfPhase)
   | ({ type: "end-session"; session: string; reason: SessionEnd } & OfPhase)
   | ({ type: "run-gate"; gate: string; round: number } & OfPhase)
   /** Looks at what a phase that passed its gates really changed. */

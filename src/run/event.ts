@@ -11,9 +11,9 @@ import type { Reading } from "../context/reading.js";
 import type { FormatName, Phase, Plan } from "../plan/model.js";
 import type { Command, CommitKind, Purpose, SessionEnd, TurnKind } from "./command.js";
 import type { FailureCategory, PhaseResult, Recommendation } from "./outcome.js";
-import type { Choice, QuestionKind } from "./question.js";
+import type { Choice, QuestionKind } from "./questions.js";
 
-export const EVENT_VERSION = 1;
+export const EVENT_VERSION = 2;
 
 /** A body too large for the journal, named by its hash. */
 export type BlobRef = `sha256:${string}`;
@@ -36,6 +36,9 @@ export type StopWhy =
   | "paused"
   | "skipped"
   | "reported";
+
+/** Why a run is stopped: what follows from it hangs on this, never on words. */
+export type StopCause = "asked" | "usage-limit" | "budget" | "context";
 
 export type StuckKind = "repeated-call" | "repeated-error" | "alternating-edits" | "empty-session";
 
@@ -87,9 +90,8 @@ export type Fact =
       parallel: number;
       /** Whether a failing gate keeps a phase from being done; a rehearsal only reports it. */
       gates: "block" | "report";
-      /** The repository's top level, and the directory below it in which the run was started. */
-      top: string;
-      cwd: string;
+      /** The directory below the repository's top level in which the run was started; empty: the top level itself. */
+      folder: string;
       branch: string;
       head: string;
       /** Somebody is at the terminal and can be asked. */
@@ -135,7 +137,7 @@ export type Fact =
   | { type: "command-issued"; phase: string; command: Command }
   /** A command that was in flight when Segno ended and left no trace: decided anew. */
   | { type: "command-abandoned"; command: string; why: string }
-  | { type: "stop-requested"; by: string }
+  | { type: "stop-requested"; by: string; cause: StopCause }
   /** What each phase is expected to need, and on how many earlier phases here that rests. */
   | { type: "forecast-made"; phases: PhaseForecast[]; samples: number; warnings: string[] }
   | {
@@ -159,7 +161,7 @@ export type Fact =
       baseline: string;
       staged: string[];
       /** Where it works, if not in the run's own checkout. */
-      worktree?: { folder: string; branch: string } | undefined;
+      worktree?: { branch: string } | undefined;
     } & OfPhase)
   /** It claims files that another claims that is under way: it waits for that one. */
   | { type: "phase-serialised"; phase: string; behind: string; files: string[] }
@@ -239,12 +241,14 @@ export type Fact =
     } & OfSession)
   | ({ type: "compaction-blocked" } & OfSession)
   | ({ type: "compacted"; before: number; after?: number | undefined } & OfSession)
+  /** What the agent handed over through its tool: kept before the agent hears so. */
+  | ({ type: "checkpoint-reported"; handed: BlobRef } & OfSession)
   | ({
       type: "checkpoint-saved";
       /** As the next session would read it now. */
       checkpoint: BlobRef;
-      /** The file what was handed over is kept in; empty if nothing was. */
-      slot: string;
+      /** What the agent handed over; undefined if nothing was. */
+      handed?: BlobRef | undefined;
       source: "tool" | "block" | "answer" | "ledger";
       tokens: number;
       /** What the agent claims and git or the ledger contradicts. */
@@ -312,5 +316,8 @@ export type Fact =
 export type FactType = Fact["type"];
 export type FactOf<T extends FactType> = Extract<Fact, { type: T }>;
 
-/** A fact as the journal keeps it. */
-export type RunEvent = Fact & { v: number; seq: number; at: string; epoch: number };
+/**
+ * A fact as the journal keeps it. `provisional`: folded by whoever appended it, and not yet where the journal lives; its
+ * number and its time may still change, so nothing is decided by them. Never part of a journal.
+ */
+export type RunEvent = Fact & { v: number; seq: number; at: string; epoch: number; provisional?: true };

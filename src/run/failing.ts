@@ -1,13 +1,9 @@
 /** What keeps a phase that is called completed from being done: gates, tasks not reported, criteria that a review refused. */
-import type { Attempt, GateResult } from "./state.js";
+import type { Attempt, GateResult } from "./phase.js";
 
-export function failingIn({
-  results,
-  inspected,
-  reviewed,
-}: Pick<Attempt, "inspected" | "reviewed"> & { results: readonly GateResult[] }): GateResult[] {
-  const unreported = inspected?.unreported ?? [];
-  const refused = (reviewed ?? []).filter((verdict) => !verdict.passed);
+export function failingIn({ judged }: Pick<Attempt, "judged">, results: readonly GateResult[]): GateResult[] {
+  const unreported = judged.inspected?.unreported ?? [];
+  const refused = (judged.reviewed ?? []).filter((verdict) => !verdict.passed);
   const failed = (gate: string, name: string, why: string): GateResult => ({
     gate,
     name,

@@ -7,9 +7,11 @@ import type { Gate, GateCheck } from "../plan/model.js";
 import { commandId } from "./command.js";
 import { conclude, type Decision, failPhase, perform, skipPhase } from "./decision.js";
 import type { FactOf } from "./event.js";
-import { MERGE_CHOICES } from "./question.js";
-import { type Folding, setPhase } from "./roster.js";
-import { type Attempt, type GateResult, isAttempt, type PhaseState, phaseOf, type RunState } from "./state.js";
+import type { Folding } from "./folding.js";
+import { type Attempt, type GateResult, isAttempted, type PhaseState, revise, verifying } from "./phase.js";
+import { anew, ask } from "./questions.js";
+import { setPhase } from "./roster.js";
+import { phaseOf, type RunState } from "./state.js";
 
 type Merging = Extract<PhaseState, { step: "merging" }>;
 type Verifying = Extract<PhaseState, { step: "verifying" }>;
@@ -33,7 +35,8 @@ export function sharingWith({ merged, config }: RunState, phase: string, files: 
 }
 
 /** The gates of a phase; in a merged state also those of merged phases that touched the same files. */
-export function gatesToPass(state: RunState, id: string, { merge }: Pick<Attempt, "merge">): GateToPass[] {
+export function gatesToPass(state: RunState, id: string, { train }: Pick<Attempt, "train">): GateToPass[] {
+  const { merge } = train;
   const own = phaseOf(state, id).gates;
   if (merge === undefined) return own;
   const gates: GateToPass[] = [];
@@ -55,18 +58,24 @@ export function gatesToPass(state: RunState, id: string, { merge }: Pick<Attempt
   return gates;
 }
 
-export function decideMerging(state: RunState, id: string, phase: Merging): Decision | undefined {
-  const { attempt, merged, commitFailure, results } = phase;
-  if (merged !== undefined) {
+/** Targets to which a merge was decided in the same pass: at most one is under way per target. */
+export type TrainsTaken = Set<string | undefined>;
+
+export function decideMerging(state: RunState, id: string, phase: Merging, taken: TrainsTaken): Decision | undefined {
+  const { attempt, results } = phase;
+  const { number, train, commits, judged, progress } = attempt;
+  if (train.merged !== undefined) {
     const gates = results.filter(({ gate }) => gate !== CONFLICTS);
-    const verified = !phase.accepted && gates.length > 0 && gates.every((result) => result.passed);
-    return conclude({ type: "phase-done", phase: id, attempt, verified, tasksDone: phase.tasksDone });
+    const verified = !judged.accepted && gates.length > 0 && gates.every((result) => result.passed);
+    return conclude({ type: "phase-done", phase: id, attempt: number, verified, tasksDone: progress.tasksDone });
   }
-  if (phase.skipping) return skipPhase(id);
-  if (commitFailure !== undefined) return failPhase(id, attempt, commitFailure);
-  if (trainIsTaken(state, id)) return undefined;
-  const n = phase.merges + 1;
-  return perform({ type: "merge-phase", id: commandId(id, attempt, "merge", n), phase: id, attempt, n });
+  if (attempt.skipping) return skipPhase(id);
+  if (commits.failure !== undefined) return failPhase(id, number, commits.failure);
+  const target = state.parents.get(id);
+  if (taken.has(target) || trainIsTaken(state, id)) return undefined;
+  taken.add(target);
+  const n = train.merges + 1;
+  return perform({ type: "merge-phase", id: commandId(id, number, "merge", n), phase: id, attempt: number, n });
 }
 
 /** Whether another phase with the same target is being merged, and so far without trouble. */
@@ -75,10 +84,10 @@ function trainIsTaken(state: RunState, id: string): boolean {
   for (const other of state.roster.underWay) {
     if (other === id || state.parents.get(other) !== target) continue;
     const phase = state.phases.get(other);
-    if (phase === undefined || !isAttempt(phase)) continue;
+    if (!isAttempted(phase)) continue;
     if (phase.step === "merging" && isMerging(state, other)) return true;
     const judged = phase.step === "verifying" || phase.step === "committing" ? phase.results : undefined;
-    if (phase.merge !== undefined && judged?.every((result) => result.passed)) return true;
+    if (phase.attempt.train.merge !== undefined && judged?.every((result) => result.passed)) return true;
   }
   return false;
 }
@@ -86,46 +95,36 @@ function trainIsTaken(state: RunState, id: string): boolean {
 const isMerging = ({ inFlight }: RunState, phase: string): boolean =>
   [...inFlight.values()].some((command) => command.type === "merge-phase" && command.phase === phase);
 
-export type MergeRepair = { type: "repair" } | { type: "wait" } | { type: "decided"; decision: Decision };
+/** As many repairs again as before. */
+export function retryMerge(attempt: Attempt): Attempt {
+  const { merge } = attempt.train;
+  if (merge === undefined) return attempt;
+  return revise(attempt, "train", { merge: { ...merge, repairsBefore: attempt.repairs.count } });
+}
 
 /** A conflict, or gates that fail on the merged state: sessions in the worktree, then a person. */
 export function repairMerge(
   state: RunState,
   id: string,
-  phase: Verifying,
+  { attempt }: Verifying,
   failing: readonly GateResult[],
-): MergeRepair {
-  const { merge, remediations, attempt, worktree } = phase;
-  const tries = remediations - (merge?.repairsBefore ?? 0);
-  if (tries < Math.max(1, state.config.max_remediations)) return { type: "repair" };
-  const question = commandId(id, attempt, "merge", phase.merges, `r${remediations}`, `e${state.epoch}`);
-  const known = state.questions.get(question);
+): Decision | "repair" | undefined {
+  const { train, repairs, ground, number } = attempt;
+  const tries = repairs.count - (train.merge?.repairsBefore ?? 0);
+  if (tries < Math.max(1, state.config.max_remediations)) return "repair";
   const what = failing.map((result) => `${result.name} (${result.why})`).join(", ");
-  if (known === undefined) {
-    const text = `Phase ${id} passed alone but cannot be merged after ${tries} attempts to repair it: ${what}. Its worktree: ${worktree?.folder}`;
-    const { ask_timeout_minutes: minutes } = state.config;
-    const choices = MERGE_CHOICES;
-    return {
-      type: "decided",
-      decision: conclude({
-        type: "question-asked",
-        question,
-        kind: "merge",
-        phase: id,
-        text,
-        choices,
-        fallback: "leave",
-        minutes,
-      }),
-    };
-  }
-  if (known.answer === undefined) return { type: "wait" };
-  if (known.answer.choice === "retry") return { type: "repair" };
-  const message = `Phase ${id} passed alone but is not merged: ${what}. Its work is on ${worktree?.branch}, in ${worktree?.folder}. Repair it there if you like, then: segno resume ${state.run}`;
-  return {
-    type: "decided",
-    decision: failPhase(id, attempt, { category: "merge_conflict", message, recommendation: "ask" }),
-  };
+  const where = `Its work is on ${ground.worktree?.branch}; git worktree list shows where that is checked out.`;
+  const asked = ask(state, {
+    kind: "merge",
+    id: commandId(id, number, "merge", train.merges, `r${repairs.count}`, anew(state)),
+    phase: id,
+    text: `Phase ${id} passed alone but cannot be merged after ${tries} attempts to repair it: ${what}. ${where}`,
+  });
+  if (asked.type === "asks") return asked.decision;
+  if (asked.type === "waits") return undefined;
+  if (asked.choice === "retry") return "repair";
+  const message = `Phase ${id} passed alone but is not merged: ${what}. ${where} Repair it there if you like, then: segno resume ${state.run}`;
+  return failPhase(id, number, { category: "merge_conflict", message, recommendation: "ask" });
 }
 
 export function mergeBegun(state: Folding, event: FactOf<"merge-begun">): void {
@@ -139,27 +138,26 @@ export function mergeBegun(state: Folding, event: FactOf<"merge-begun">): void {
     why: `conflicts in ${conflicts.slice(0, 5).join(", ")}${conflicts.length > 5 ? " and more" : ""}`,
     output: "sha256:",
   };
-  setPhase(state, event.phase, {
-    ...phase,
-    step: "verifying",
-    results: conflicts.length > 0 ? [conflicted] : [],
-    merges: phase.merges + 1,
-    merge: { base, tip, conflicts, sharing, repairsBefore: phase.remediations },
-  });
+  const { attempt } = phase;
+  const merge = { base, tip, conflicts, sharing, repairsBefore: attempt.repairs.count };
+  const begun = revise(attempt, "train", { merges: attempt.train.merges + 1, merge });
+  setPhase(state, event.phase, verifying(begun, conflicts.length > 0 ? [conflicted] : []));
 }
 
-export function phaseMerged(state: Folding, event: FactOf<"phase-merged">): void {
-  const phase = state.phases.get(event.phase);
+export function phaseMerged(state: Folding, { phase: id, sha, files, into }: FactOf<"phase-merged">): void {
+  const phase = state.phases.get(id);
   if (phase?.step !== "merging") return;
-  const { sha, files } = event;
-  setPhase(state, event.phase, { ...phase, merges: phase.merges + 1, merged: sha, commits: [...phase.commits, sha] });
-  if (event.into === state.branch) state.head = sha;
-  (state.merged as Map<string, readonly string[]>).set(event.phase, files);
+  const { train, commits } = phase.attempt;
+  const merged = revise(phase.attempt, "train", { merges: train.merges + 1, merged: sha });
+  setPhase(state, id, { ...phase, attempt: revise(merged, "commits", { made: [...commits.made, sha] }) });
+  if (into === state.branch) state.head = sha;
+  state.merged.set(id, files);
 }
 
 export function mergeFailed(state: Folding, { phase: id, why }: FactOf<"merge-failed">): void {
   const phase = state.phases.get(id);
   if (phase?.step !== "merging") return;
-  const commitFailure = { category: "merge_conflict", message: why, recommendation: "ask" } as const;
-  setPhase(state, id, { ...phase, merges: phase.merges + 1, commitFailure });
+  const failure = { category: "merge_conflict", message: why, recommendation: "ask" } as const;
+  const tried = revise(phase.attempt, "train", { merges: phase.attempt.train.merges + 1 });
+  setPhase(state, id, { ...phase, attempt: revise(tried, "commits", { failure }) });
 }

@@ -2,11 +2,24 @@
  * Who waits, who is ready, who is under way: kept up to date with each change of a phase, so that deciding looks at
  * what changed and not at the whole plan.
  */
-import type { Plan } from "../plan/model.js";
-import type { PhaseState, Roster, RunState } from "./state.js";
+import type { Phase, Plan } from "../plan/model.js";
+import type { Folding } from "./folding.js";
+import type { PhaseState } from "./phase.js";
 
-/** The state, as only its folding may treat it. */
-export type Folding = { -readonly [K in keyof RunState]: RunState[K] } & { phases: Map<string, PhaseState> };
+/** Which phases wait, are ready, are under way. */
+export interface Roster {
+  planned: Map<string, Phase>;
+  /** Places in the plan. */
+  order: Map<string, number>;
+  dependents: Map<string, string[]>;
+  /** How many dependencies of a phase are not satisfied. */
+  waitsFor: Map<string, number>;
+  /** Phases that wait for nothing but their turn, in the plan's order. */
+  ready: string[];
+  underWay: Set<string>;
+  failed: Set<string>;
+  satisfied: number;
+}
 
 export const isSatisfied = (phase: PhaseState | undefined): boolean =>
   phase?.step === "done" || phase?.step === "skipped";
@@ -75,4 +88,10 @@ function place({ ready, order }: Roster, id: string, isIn: boolean): void {
   const there = ready[from] === id;
   if (isIn && !there) ready.splice(from, 0, id);
   else if (!isIn && there) ready.splice(from, 1);
+}
+
+/** Phases that are done, of those that are to be done. */
+export function phasesDone({ phases }: { phases: ReadonlyMap<string, PhaseState> }): { done: number; total: number } {
+  const counted = [...phases.values()].filter((phase) => phase.step !== "skipped");
+  return { done: counted.filter((phase) => phase.step === "done").length, total: counted.length };
 }

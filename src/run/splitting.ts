@@ -4,10 +4,12 @@ import type { Gate, Phase, Task } from "../plan/model.js";
 import { commandId } from "./command.js";
 import { conclude, type Decision, failPhase } from "./decision.js";
 import type { FactOf, SplitCause } from "./event.js";
+import type { Folding } from "./folding.js";
 import type { PhaseResult } from "./outcome.js";
-import { SPLIT_CHOICES } from "./question.js";
-import { type Folding, isSatisfied, rosterOf, setPhase } from "./roster.js";
-import { type Attempt, isAttempt, isOver, openQuestions, type PhaseState, phaseOf, type RunState } from "./state.js";
+import { type Attempt, isAttempted, isOver, type PhaseState, revise, verifying, waiting } from "./phase.js";
+import { anew, ask, openQuestions } from "./questions.js";
+import { isSatisfied, rosterOf, setPhase } from "./roster.js";
+import { phaseOf, type RunState } from "./state.js";
 
 export interface PartDraft {
   title: string;
@@ -69,21 +71,25 @@ export function requestProblem(
   return `each open task (${open.join(", ")}) belongs to exactly one sub-phase. ${problems.join("; ")}.`;
 }
 
+const staysWhole = (state: RunState, id: string, { split, train }: Attempt): boolean =>
+  split.refused || train.merge !== undefined || whyNot(state, id) !== undefined;
+
 const EXHAUSTIONS = 2;
 const USUAL_PARTS = 3;
 
 /** Whether a phase whose next session is due is to be split instead. */
-export function wantsSplit(state: RunState, id: string, phase: Attempt): WantedSplit | undefined {
-  if (phase.unsplit || phase.merge !== undefined || whyNot(state, id) !== undefined) return undefined;
-  const session = state.sessions.get(phase.sessions.at(-1) ?? "");
+export function wantsSplit(state: RunState, id: string, attempt: Attempt): WantedSplit | undefined {
+  if (staysWhole(state, id, attempt)) return undefined;
+  const { sessions, tasksDone, idleHandovers } = attempt.progress;
+  const session = state.sessions.get(sessions.at(-1) ?? "");
   const request = session?.step === "ended" && session.reason === "result" ? session.result : undefined;
   if (request?.status === "split_request" && request.split_details !== undefined) {
     const { reason, recommended_sub_phases } = request.split_details;
     return { cause: "requested", reason, drafts: recommended_sub_phases };
   }
-  const open = phaseOf(state, id).tasks.filter((task) => !phase.tasksDone.includes(task.id));
+  const open = phaseOf(state, id).tasks.filter((task) => !tasksDone.includes(task.id));
   const forecast = state.forecast.get(id);
-  if (phase.sessions.length === 0 && state.forecastSamples > 0 && (forecast?.split.length ?? 0) > 1) {
+  if (sessions.length === 0 && state.forecastSamples > 0 && (forecast?.split.length ?? 0) > 1) {
     const groups = (forecast?.split ?? []).map((group) =>
       group.filter((task) => open.some(({ id: left }) => left === task)),
     );
@@ -92,8 +98,8 @@ export function wantsSplit(state: RunState, id: string, phase: Attempt): WantedS
   }
   const exhausted =
     session?.step === "ended" && (session.reason === "handed-over" || session.reason === "context-full");
-  if (!exhausted || phase.idleHandovers < EXHAUSTIONS) return undefined;
-  const reason = `its context was exhausted ${phase.idleHandovers} times in a row without a finished task`;
+  if (!exhausted || idleHandovers < EXHAUSTIONS) return undefined;
+  const reason = `its context was exhausted ${idleHandovers} times in a row without a finished task`;
   return grouped("exhausted", reason, phaseOf(state, id), taskGroups(open, Math.ceil(open.length / USUAL_PARTS)));
 }
 
@@ -101,10 +107,10 @@ export function wantsSplit(state: RunState, id: string, phase: Attempt): WantedS
 export function wantsSplitForRepair(
   state: RunState,
   id: string,
-  phase: Attempt,
+  attempt: Attempt,
   reason: string,
 ): WantedSplit | undefined {
-  if (phase.unsplit || phase.merge !== undefined || whyNot(state, id) !== undefined) return undefined;
+  if (staysWhole(state, id, attempt)) return undefined;
   const planned = phaseOf(state, id);
   const groups = taskGroups(planned.tasks, Math.ceil(planned.tasks.length / USUAL_PARTS));
   return grouped("repair", reason, planned, groups);
@@ -122,29 +128,20 @@ function grouped(
 }
 
 /** Splits it, asks whether to, or waits for the answer. */
-export function decideSplit(state: RunState, id: string, phase: Attempt, wanted: WantedSplit): Decision | "waits" {
-  const { attempt } = phase;
+export function decideSplit(state: RunState, id: string, attempt: Attempt, wanted: WantedSplit): Decision | undefined {
   const { cause, reason } = wanted;
   const parts = partsOf(state, id, wanted);
-  const split = conclude({ type: "phase-split", phase: id, attempt, cause, reason, parts });
+  const split = conclude({ type: "phase-split", phase: id, attempt: attempt.number, cause, reason, parts });
   if (state.config.split === "auto") return split;
-  const question = commandId(id, attempt, "split", phase.sessions.length, `e${state.epoch}`);
-  const known = state.questions.get(question);
-  if (known !== undefined) return known.answer?.choice === "split" ? split : "waits";
   const list = parts.map((part) => `${part.id} ${part.title} (${part.tasks.map((task) => task.id).join(", ")})`);
-  const text = `Phase ${id} is too large (${reason}). Split it into ${parts.length} sub-phases? ${list.join("; ")}`;
-  const { ask_timeout_minutes: minutes } = state.config;
-  const choices = SPLIT_CHOICES;
-  return conclude({
-    type: "question-asked",
-    question,
+  const asked = ask(state, {
     kind: "split",
+    id: commandId(id, attempt.number, "split", attempt.progress.sessions.length, anew(state)),
     phase: id,
-    text,
-    choices,
-    fallback: "whole",
-    minutes,
+    text: `Phase ${id} is too large (${reason}). Split it into ${parts.length} sub-phases? ${list.join("; ")}`,
   });
+  if (asked.type === "asks") return asked.decision;
+  return asked.type === "answered" && asked.choice === "split" ? split : undefined;
 }
 
 function partsOf(state: RunState, id: string, { drafts, cause, reason }: WantedSplit): Phase[] {
@@ -211,10 +208,16 @@ function partText(parent: Phase, id: string, tasks: readonly Task[], failing: st
 }
 
 /** A phase whose sub-phases do the work. */
-export function decideParts(state: RunState, id: string, phase: Extract<PhaseState, { step: "split" }>): Decision[] {
-  const parts = phase.parts.map((part) => ({ part, now: state.phases.get(part) }));
-  if (phase.skipping) {
-    const open = parts.filter(({ now }) => now !== undefined && !isOver(now) && !(isAttempt(now) && now.skipping));
+export function decideParts(
+  state: RunState,
+  id: string,
+  { attempt }: Extract<PhaseState, { step: "split" }>,
+): Decision[] {
+  const parts = attempt.split.parts.map((part) => ({ part, now: state.phases.get(part) }));
+  if (attempt.skipping) {
+    const open = parts.filter(
+      ({ now }) => now !== undefined && !isOver(now) && !(isAttempted(now) && now.attempt.skipping),
+    );
     if (open.length > 0)
       return open.map(({ part }) => conclude({ type: "skip-requested", phase: part, by: `phase ${id} is skipped` }));
     return parts.every(({ now }) => now === undefined || isOver(now))
@@ -226,16 +229,14 @@ export function decideParts(state: RunState, id: string, phase: Extract<PhaseSta
   const goesOn = parts.some(
     ({ part, now }) => now !== undefined && !isOver(now) && !(now.step === "waiting" && state.halted) && part !== id,
   );
-  const asked = openQuestions(state).some((question) => phase.parts.includes(question.phase));
-  const settling = failed.some(
-    ({ now }) => now?.step === "failed" && now.attempted !== undefined && !now.leftCommitted,
-  );
+  const asked = openQuestions(state).some((question) => attempt.split.parts.includes(question.phase));
+  const settling = failed.some(({ now }) => now?.step === "failed" && now.last !== undefined && !now.leftCommitted);
   if (goesOn || asked || settling) return [];
   const first = failed[0]?.now;
   const failure = first?.step === "failed" ? first.failure : undefined;
   const names = failed.map(({ part }) => part).join(", ");
   return [
-    failPhase(id, phase.attempt, {
+    failPhase(id, attempt.number, {
       category: failure?.category ?? "agent_error",
       message: `Of its sub-phases, ${names} failed: ${failure?.message ?? ""}`,
       recommendation: failure?.recommendation ?? "ask",
@@ -245,35 +246,20 @@ export function decideParts(state: RunState, id: string, phase: Extract<PhaseSta
 
 export function phaseSplit(state: Folding, event: FactOf<"phase-split">): void {
   const phase = state.phases.get(event.phase);
-  if (phase === undefined || !isAttempt(phase)) return;
+  if (!isAttempted(phase)) return;
   const at = state.plan.phases.findIndex(({ id }) => id === event.phase) + 1;
   state.plan = { ...state.plan, phases: state.plan.phases.toSpliced(at, 0, ...event.parts) };
   for (const part of event.parts) {
-    (state.parents as Map<string, string>).set(part.id, event.phase);
-    state.phases.set(part.id, { step: "waiting", attempt: 1, before: undefined, tasksInGit: [] });
+    state.parents.set(part.id, event.phase);
+    state.phases.set(part.id, waiting());
   }
-  state.phases.set(event.phase, splitInto(phase, event));
-  state.roster = rosterOf(state.plan, state.phases);
-}
-
-function splitInto(phase: Extract<PhaseState, Attempt>, event: FactOf<"phase-split">): PhaseState {
-  const base = attemptOf(phase);
   const again = new Set(event.parts.flatMap((part) => part.tasks.map((task) => task.id)));
-  return {
-    ...base,
-    step: "split",
-    parts: event.parts.map((part) => part.id),
-    tasksDone: base.tasksDone.filter((task) => !again.has(task)),
-    idleHandovers: 0,
-  };
-}
-
-/** An attempt without what belongs to its step. */
-function attemptOf(phase: Extract<PhaseState, Attempt>): Attempt {
-  const { step: _, ...rest } = phase;
-  const bare: Record<string, unknown> = { ...rest };
-  for (const key of ["next", "failing", "results", "committed"]) delete bare[key];
-  return bare as unknown as Attempt;
+  const { tasksDone } = phase.attempt.progress;
+  const left = tasksDone.filter((task) => !again.has(task));
+  const progressed = revise(phase.attempt, "progress", { tasksDone: left, idleHandovers: 0 });
+  const attempt = revise(progressed, "split", { parts: event.parts.map((part) => part.id) });
+  state.phases.set(event.phase, { step: "split", attempt });
+  state.roster = rosterOf(state.plan, state.phases);
 }
 
 /** What a sub-phase finished is done in its phase; with the last of them the whole is verified. */
@@ -282,10 +268,12 @@ export function partEnded(state: Folding, id: string): void {
   const phase = parent === undefined ? undefined : state.phases.get(parent);
   if (parent === undefined || phase?.step !== "split") return;
   const part = state.phases.get(id);
-  const more = part?.step === "done" ? part.tasksDone.filter((task) => !phase.tasksDone.includes(task)) : [];
-  const next = { ...phase, tasksDone: [...phase.tasksDone, ...more] };
-  const all = phase.parts.every((each) => isSatisfied(state.phases.get(each)));
+  const { tasksDone } = phase.attempt.progress;
+  const more = part?.step === "done" ? part.left.tasksDone.filter((task) => !tasksDone.includes(task)) : [];
+  const attempt = revise(phase.attempt, "progress", { tasksDone: [...tasksDone, ...more] });
+  const all = attempt.split.parts.every((each) => isSatisfied(state.phases.get(each)));
   // One that is to be skipped is not verified any more.
-  if (!all || phase.skipping) return setPhase(state, parent, next);
-  setPhase(state, parent, { ...next, step: "verifying", results: [], inspected: undefined, settled: false });
+  if (!all || attempt.skipping) return setPhase(state, parent, { ...phase, attempt });
+  const open = revise(revise(attempt, "judged", { inspected: undefined }), "commits", { settled: false });
+  setPhase(state, parent, verifying(open));
 }

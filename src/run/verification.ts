@@ -1,164 +1,149 @@
-/** What a phase that its agent calls completed must pass before it counts: gates, a look at the change, a review. */
+/**
+ * What a phase that its agent calls completed must pass before it counts.
+ *
+ *   gates ─ all pass ─▶ inspected ─▶ reviewed (where asked for) ─▶ a person's word (where asked for) ─▶ committing
+ *     └─ one fails, a task is not reported, a criterion is refused ─▶ a repair ─▶ gates …
+ */
 import { wantsReview } from "../plan/review.js";
-import { type Command, commandId } from "./command.js";
-import type { Fact } from "./event.js";
+import { startSession } from "./after-session.js";
+import { commandId } from "./command.js";
+import { commit, passedKind } from "./committing.js";
+import { conclude, type Decision, failPhase, perform, skipPhase } from "./decision.js";
+import type { FactOf } from "./event.js";
 import { failingIn } from "./failing.js";
+import type { Folding } from "./folding.js";
 import { gatesToPass, hasConflict, repairMerge } from "./merging.js";
 import type { PhaseFailure } from "./outcome.js";
-import { VERDICT_CHOICES } from "./question.js";
-import { type WantedSplit, wantsSplitForRepair } from "./splitting.js";
-import { type GateResult, type PhaseState, phaseOf, type RunState } from "./state.js";
+import { type Attempt, changeAttempt, changePhase, type GateResult, type PhaseState, revise } from "./phase.js";
+import { anew, ask } from "./questions.js";
+import { decideSplit, wantsSplitForRepair } from "./splitting.js";
+import { phaseOf, type RunState } from "./state.js";
 
 type Verifying = Extract<PhaseState, { step: "verifying" }>;
 
-/** What follows for a phase that is being verified. */
-export type Verified =
-  | { type: "perform"; command: Command }
-  | { type: "conclude"; fact: Fact }
-  | { type: "wait" }
-  /** Passed: commit it. */
-  | { type: "passed" }
-  | { type: "settle" }
-  | { type: "review" }
-  | { type: "repair" }
-  | { type: "split"; wanted: WantedSplit }
-  | { type: "fail"; failure: PhaseFailure };
-
-export function verify(state: RunState, id: string, phase: Verifying): Verified {
-  const gates = gatesToPass(state, id, phase);
-  const { attempt, results, merge } = phase;
-  const judged = new Set(results.map((result) => result.gate));
-  const round = phase.remediations;
-  // With a conflict in it the tree means nothing.
-  const enough = hasConflict(results) || (state.config.gates_fail_fast && results.some((result) => !result.passed));
-  const open = enough ? [] : gates.filter((gate) => !judged.has(gate.id));
+export function decideVerification(state: RunState, id: string, phase: Verifying): Decision | undefined {
+  const { attempt, results } = phase;
+  const { number, train, repairs, judged } = attempt;
+  const { merge } = train;
+  if (attempt.skipping) return skipPhase(id);
+  const passed = () => commit(id, attempt, passedKind(attempt));
+  const open = openGates(state, id, phase);
   const runnable = open.find((gate) => gate.check.type !== "manual");
   if (runnable !== undefined) {
-    const merged = merge === undefined ? [] : [`m${phase.merges}`];
-    const command = commandId(id, attempt, "gate", ...merged, `r${round}`, runnable.id);
-    return {
-      type: "perform",
-      command: { type: "run-gate", id: command, phase: id, attempt, gate: runnable.id, round },
-    };
+    const merged = merge === undefined ? [] : [`m${train.merges}`];
+    const command = commandId(id, number, "gate", ...merged, `r${repairs.count}`, runnable.id);
+    const { id: gate } = runnable;
+    return perform({ type: "run-gate", id: command, phase: id, attempt: number, gate, round: repairs.count });
   }
   const failing = results.filter((result) => !result.passed);
   const reports = state.gates === "report";
   if (failing.length > 0 && merge !== undefined && (!reports || hasConflict(failing))) {
     const repaired = repairMerge(state, id, phase, failing);
-    return repaired.type === "decided" ? repaired.decision : repaired;
+    return repaired === "repair" ? startSession(state, id, attempt, "merge") : repaired;
   }
-  if (merge !== undefined) return { type: "passed" };
-  if (failing.length > 0 && !reports) return repair(state, id, phase, failing);
-  if (phase.inspected === undefined) {
-    const command = commandId(id, attempt, "inspect", `r${round}`);
-    return { type: "perform", command: { type: "inspect-phase", id: command, phase: id, attempt, round } };
+  if (merge !== undefined) return passed();
+  if (failing.length > 0 && !reports) return repair(state, id, attempt, failing);
+  if (judged.inspected === undefined) {
+    const command = commandId(id, number, "inspect", `r${repairs.count}`);
+    return perform({ type: "inspect-phase", id: command, phase: id, attempt: number, round: repairs.count });
   }
-  if (reports) return { type: "passed" };
-  const { unreported, suspicions } = phase.inspected;
-  if (unreported.length > 0) return repair(state, id, phase, failingIn(phase));
+  if (reports) return passed();
+  const { unreported, suspicions } = judged.inspected;
+  if (unreported.length > 0) return repair(state, id, attempt, failingIn(attempt, results));
   if (suspicions.length > 0 && state.config.suspicious === "fail") {
     const message = `Phase ${id} passed in a way that looks wrong (suspicious: fail): ${suspicions.map(({ text }) => text).join("; ")}.`;
-    return { type: "fail", failure: { category: "gate_failed", message, recommendation: "ask" } };
+    return failPhase(id, number, { category: "gate_failed", message, recommendation: "ask" });
   }
   const planned = phaseOf(state, id);
   const reviews = (state.config.verify === "agent" || wantsReview(planned)) && planned.criteria.length > 0;
-  if (reviews && phase.reviewed === undefined) return { type: "review" };
-  const refused = (phase.reviewed ?? []).filter((verdict) => !verdict.passed);
-  if (reviews && refused.length > 0) return repair(state, id, phase, failingIn(phase));
-  return askPerson(
-    state,
-    id,
-    phase,
-    open.map((gate) => ({ id: gate.id, name: gate.name })),
-  );
+  if (reviews && judged.reviewed === undefined) return startSession(state, id, attempt, "verify");
+  const refused = (judged.reviewed ?? []).filter((verdict) => !verdict.passed);
+  if (reviews && refused.length > 0) return repair(state, id, attempt, failingIn(attempt, results));
+  const looked = judged.human === undefined || results.some(({ gate }) => gate === HUMAN);
+  const toAsk = looked ? open[0] : { id: HUMAN, name: judged.human ?? "" };
+  return toAsk === undefined ? passed() : askPerson(state, id, attempt, toAsk, looked ? "gate" : "verify");
+}
+
+function openGates(state: RunState, id: string, { attempt, results }: Verifying) {
+  const judged = new Set(results.map((result) => result.gate));
+  // With a conflict in it the tree means nothing.
+  const enough = hasConflict(results) || (state.config.gates_fail_fast && results.some((result) => !result.passed));
+  return enough ? [] : gatesToPass(state, id, attempt).filter((gate) => !judged.has(gate.id));
 }
 
 /** The name of the look that an agent asked for, among the gates. */
 const HUMAN = "human";
 
-/** Gates that a person must judge, and an agent that wants one to look: questions, with the work committed before. */
+/** A gate that a person must judge, or an agent that wants one to look: a question, with the work committed before. */
 function askPerson(
   state: RunState,
   id: string,
-  phase: Verifying,
-  manual: readonly { id: string; name: string }[],
-): Verified {
-  const { attempt } = phase;
-  const looked = phase.human === undefined || phase.results.some(({ gate }) => gate === HUMAN);
-  const asked = looked ? manual[0] : { id: HUMAN, name: phase.human ?? "" };
-  if (asked === undefined) return { type: "passed" };
-  const question = commandId(id, attempt, "ask", `r${phase.remediations}`, asked.id, `e${state.epoch}`);
-  const known = state.questions.get(question);
-  if (known === undefined) {
-    if (!phase.settled) return { type: "settle" };
-    const text = looked
-      ? `Everything that can be run has passed in phase ${id}. Please look at: ${asked.name}`
-      : `The agent of phase ${id} wants a person to verify its work: ${asked.name}`;
-    const { ask_timeout_minutes: minutes } = state.config;
-    const kind = looked ? "gate" : "verify";
-    const choices = VERDICT_CHOICES;
-    return {
-      type: "conclude",
-      fact: { type: "question-asked", question, kind, phase: id, text, choices, fallback: "later", minutes },
-    };
+  attempt: Attempt,
+  { id: gate, name }: { id: string; name: string },
+  kind: "gate" | "verify",
+): Decision | undefined {
+  const { number, repairs, commits } = attempt;
+  const question = commandId(id, number, "ask", `r${repairs.count}`, gate, anew(state));
+  const text =
+    kind === "gate"
+      ? `Everything that can be run has passed in phase ${id}. Please look at: ${name}`
+      : `The agent of phase ${id} wants a person to verify its work: ${name}`;
+  const asked = ask(state, { kind, id: question, phase: id, text });
+  switch (asked.type) {
+    case "asks":
+      return commits.settled ? asked.decision : commit(id, attempt, "handover");
+    case "waits":
+      return undefined;
+    case "answered":
+      break;
+    default:
+      return asked satisfies never;
   }
-  switch (known.answer?.choice) {
-    case undefined:
-      return { type: "wait" };
-    case "later":
-      return {
-        type: "fail",
-        failure: {
-          category: "human_needed",
-          message: `A person must look at phase ${id}: ${asked.name}. Then: segno resume ${state.run}, and answer; or mark it as done in the plan; or segno skip ${id}`,
-          recommendation: "ask",
-        },
-      };
-    default: {
-      const passed = known.answer?.choice === "pass";
-      const fact: Fact = {
-        type: "gate-finished",
-        command: question,
-        phase: id,
-        attempt,
-        gate: asked.id,
-        name: asked.name,
-        round: phase.remediations,
-        passed,
-        exit: null,
-        ms: 0,
-        why: `${passed ? "passed" : "refused"} by a person (${known.answer?.by})`,
-        output: "sha256:",
-      };
-      return { type: "conclude", fact };
-    }
+  if (asked.choice === "later") {
+    const message = `A person must look at phase ${id}: ${name}. Then: segno resume ${state.run}, and answer; or mark it as done in the plan; or segno skip ${id}`;
+    return failPhase(id, number, { category: "human_needed", message, recommendation: "ask" });
   }
+  const passed = asked.choice === "pass";
+  return conclude({
+    type: "gate-finished",
+    command: question,
+    phase: id,
+    attempt: number,
+    gate,
+    name,
+    round: repairs.count,
+    passed,
+    exit: null,
+    ms: 0,
+    why: `${passed ? "passed" : "refused"} by a person (${asked.by})`,
+    output: "sha256:",
+  });
 }
 
 const MOST_ISSUES = 3;
 const MUCH_OF_A_WINDOW = 60;
 
 /** One more repair, unless it is plain that repairing does not help. */
-function repair(state: RunState, id: string, phase: Verifying, failing: readonly GateResult[]): Verified {
+function repair(state: RunState, id: string, attempt: Attempt, failing: readonly GateResult[]): Decision | undefined {
   const names = failing.map((result) => `${result.name} (${result.why})`).join(", ");
-  const fail = (why: string, recommendation: PhaseFailure["recommendation"] = "retry"): Verified => ({
-    type: "fail",
-    failure: { category: "gate_failed", message: `Phase ${id} is not done: ${why}: ${names}.`, recommendation },
-  });
-  const { remediations } = phase;
-  const tries = remediations === 0 ? "" : ` after ${remediations} attempts to repair it`;
-  if (remediations >= state.config.max_remediations) return fail(`its gates fail${tries}`);
-  if (remediations >= 2 && alwaysOther([...phase.failures, failing.map((result) => result.gate)]))
-    return fail(`other gates fail after each of ${remediations} repairs`, "ask");
-  if (growing(phase.lines))
+  const fail = (why: string, recommendation: PhaseFailure["recommendation"] = "retry"): Decision => {
+    const message = `Phase ${id} is not done: ${why}: ${names}.`;
+    return failPhase(id, attempt.number, { category: "gate_failed", message, recommendation });
+  };
+  const { count, failures, lines } = attempt.repairs;
+  const tries = count === 0 ? "" : ` after ${count} attempts to repair it`;
+  if (count >= state.config.max_remediations) return fail(`its gates fail${tries}`);
+  if (count >= 2 && alwaysOther([...failures, failing.map((result) => result.gate)]))
+    return fail(`other gates fail after each of ${count} repairs`, "ask");
+  if (growing(lines))
     return fail(`each repair changes more than the one before it, and its gates still fail${tries}`, "ask");
   const expected = state.forecast.get(id)?.percent ?? 0;
   if (failing.length > MOST_ISSUES && expected > MUCH_OF_A_WINDOW) {
     const why = `${failing.length} gates fail, and repairing them is expected to need ${expected} % of a session`;
-    const wanted = wantsSplitForRepair(state, id, phase, `${why} (${names})`);
-    return wanted === undefined ? fail(`${why}: split it`, "split") : { type: "split", wanted };
+    const wanted = wantsSplitForRepair(state, id, attempt, `${why} (${names})`);
+    return wanted === undefined ? fail(`${why}: split it`, "split") : decideSplit(state, id, attempt, wanted);
   }
-  return { type: "repair" };
+  return startSession(state, id, attempt, "remediate");
 }
 
 /** Each round fails with gates of which none failed in the round before. */
@@ -173,3 +158,27 @@ const growing = (lines: readonly number[]): boolean => {
   const [a, b, c] = lines.slice(-3);
   return a !== undefined && b !== undefined && c !== undefined && c > LEAST_LINES && b >= a * GROWTH && c >= b * GROWTH;
 };
+
+export function gateFinished(state: Folding, event: FactOf<"gate-finished">): void {
+  const { phase: id, gate, name, passed, why, output, ms } = event;
+  const check = state.roster.planned.get(id)?.gates.find((known) => known.id === gate)?.check;
+  if (passed && check?.type === "command") gateTimed(state, check.command, ms);
+  changePhase(state, id, (phase) =>
+    phase.step === "verifying" ? { ...phase, results: [...phase.results, { gate, name, passed, why, output }] } : phase,
+  );
+}
+
+const MOST_TIMES = 20;
+
+function gateTimed({ gateTimes }: Folding, command: string, ms: number): void {
+  gateTimes.set(command, [...(gateTimes.get(command) ?? []), ms].slice(-MOST_TIMES));
+}
+
+export function gatesBaselined(state: Folding, { results }: FactOf<"gates-baselined">): void {
+  state.gatesBefore = new Map(results.map(({ command, passed, number }) => [command, { passed, number }]));
+  for (const { command, passed, ms } of results) if (passed) gateTimed(state, command, ms);
+}
+
+export function phaseInspected(state: Folding, { phase, suspicions, unreported }: FactOf<"phase-inspected">): void {
+  changeAttempt(state, phase, (attempt) => revise(attempt, "judged", { inspected: { suspicions, unreported } }));
+}

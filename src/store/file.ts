@@ -1,209 +1,147 @@
-/**
- * The journal on one machine: a folder per run with `journal.jsonl` and `blobs/`.
- *
- * Invariants
- * 1. Lines are only ever appended, in the order of their sequence numbers.
- * 2. Every event is with the operating system when `append` returns, so a killed process loses none; a durable one is
- *    on disk (fsync), and observations follow in groups, so a power cut loses at most the last moment's observations.
- * 3. Reading stops at the first damaged line: at the end of the file it is a torn write and cut, elsewhere an error.
- */
-import { createHash } from "node:crypto";
-import {
-  closeSync,
-  existsSync,
-  fdatasync,
-  fdatasyncSync,
-  fstatSync,
-  fsyncSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  writeSync,
-} from "node:fs";
+/** Runs on one machine: a folder per run with its journal, its blobs and where its holder can be spoken to. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type BlobRef, EVENT_VERSION, type Fact, type FactType, type RunEvent } from "../run/event.js";
-import type { Appended, Journal } from "./journal.js";
-import { decodeLine, encodeLine } from "./line.js";
-import { type Redact, redactDeep } from "./redact.js";
+import { type Learned, NOTHING_LEARNED } from "../context/forecast.js";
+import type { BlobRef, RunEvent } from "../run/event.js";
+import { writeWhole } from "./atomic.js";
+import { blobsFolder, readBlob } from "./blobs.js";
+import { JournalReader } from "./follow.js";
+import { cutTornEnd, FileJournal, type FileRead, readJournalFile } from "./journal-file.js";
+import { addLearned, readLearned } from "./learned.js";
+import { holderOf, takeLock } from "./lock.js";
+import { journalPath, runFolder, runsFolder, sharedFolder } from "./place.js";
+import type { Address, Claimed, Holder, Journal, JournalRead, Lease, Store, Watching } from "./store.js";
 
-/** What the run is made of: the user's own plan, paths and ids, which a run could not do without. Nothing agents said. */
-const FRAME: ReadonlySet<FactType> = new Set(["run-started", "command-issued", "phase-started"]);
-const GROUP_MS = 200;
+const RUN_LOCK = "lock";
+const CHECKOUT_LOCK = "checkout-lock";
+const LOOK_MS = 200;
 
-export type JournalRead =
-  | { ok: true; events: RunEvent[]; bytes: number; sum: string; torn: number }
-  | { ok: false; line: number; why: string; events: RunEvent[] };
+export class FileStore implements Store {
+  readonly #top: string;
+  readonly #now: () => Date;
+  /** Journals that this process writes. */
+  readonly #open = new Map<string, FileJournal>();
 
-export const journalPath = (folder: string): string => join(folder, "journal.jsonl");
+  constructor(top: string, now: () => Date = () => new Date()) {
+    this.#top = top;
+    this.#now = now;
+  }
 
-export function readJournal(folder: string): JournalRead {
-  const data = readFileSync(journalPath(folder));
-  const events: RunEvent[] = [];
-  let sum = "";
-  let from = 0;
-  while (from < data.length) {
-    const newline = data.indexOf(10, from);
-    const decoded = newline < 0 ? undefined : decodeLine(data.toString("utf8", from, newline), sum);
-    const problem =
-      decoded === undefined ? "it is not what was written there" : judge(decoded.event, events.length + 1);
-    if (decoded === undefined || problem !== undefined) {
-      // Nothing after it can be checked against it; whether it is the torn end or damage, what follows tells.
-      const isLast = newline < 0 || newline === data.length - 1;
-      if (isLast && decoded === undefined) return { ok: true, events, bytes: from, sum, torn: data.length - from };
-      return { ok: false, line: events.length + 1, why: problem ?? "", events };
+  #folder(run: string): string {
+    return runFolder(this.#top, run);
+  }
+
+  async list(): Promise<string[]> {
+    const folder = runsFolder(this.#top);
+    if (!existsSync(folder)) return [];
+    return readdirSync(folder)
+      .filter((name) => existsSync(journalPath(join(folder, name))))
+      .sort()
+      .reverse();
+  }
+
+  async read(run: string): Promise<JournalRead> {
+    return readJournalFile(this.#folder(run));
+  }
+
+  async watch(run: string, take: (events: RunEvent[]) => void): Promise<Watching> {
+    const reader = new JournalReader(journalPath(this.#folder(run)));
+    const look = () => {
+      const events = reader.read();
+      if (events.length > 0) take(events);
+    };
+    look();
+    const own = this.#open.get(run);
+    if (own !== undefined) return { stop: own.watch(take) };
+    const timer = setInterval(look, LOOK_MS);
+    return { stop: () => clearInterval(timer) };
+  }
+
+  async version(run: string): Promise<string> {
+    const { size, mtimeMs } = statSync(journalPath(this.#folder(run)), { throwIfNoEntry: false }) ?? {
+      size: 0,
+      mtimeMs: 0,
+    };
+    return `${size}:${mtimeMs}`;
+  }
+
+  getBlob(run: string, ref: BlobRef): Promise<string | undefined> {
+    return readBlob(this.#folder(run), ref);
+  }
+
+  async claim(run: string): Promise<Claimed> {
+    const now = new Date();
+    const own = takeLock(this.#folder(run), RUN_LOCK, run, now);
+    if (!own.ok) return { ok: false, what: "run", holder: own.holder };
+    const checkout = takeLock(sharedFolder(this.#top), CHECKOUT_LOCK, run, now);
+    if (!checkout.ok) {
+      own.lock.release();
+      return { ok: false, what: "checkout", holder: checkout.holder };
     }
-    events.push(decoded.event);
-    sum = decoded.sum;
-    from = newline + 1;
-  }
-  return { ok: true, events, bytes: from, sum, torn: 0 };
-}
-
-function judge(event: RunEvent, line: number): string | undefined {
-  if (event.v > EVENT_VERSION) {
-    return `it has version ${event.v}, and this Segno knows versions up to ${EVENT_VERSION}: a newer Segno wrote it`;
-  }
-  return event.seq === line ? undefined : `it has sequence number ${event.seq} where ${line} was expected`;
-}
-
-export interface FileJournalOptions {
-  epoch: number;
-  redact: Redact;
-  now: () => Date;
-}
-
-export function createJournal(folder: string, options: FileJournalOptions): Journal {
-  mkdirSync(join(folder, "blobs"), { recursive: true });
-  return new FileJournal(folder, options, { seq: 0, sum: "" });
-}
-
-/** Goes on with a journal that was read before; a torn end is cut off. */
-export function openJournal(
-  folder: string,
-  options: FileJournalOptions,
-  read: Extract<JournalRead, { ok: true }>,
-): Journal {
-  const fd = openSync(journalPath(folder), "r+");
-  try {
-    if (read.torn > 0) ftruncateSync(fd, read.bytes);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-  return new FileJournal(folder, options, { seq: read.events.length, sum: read.sum });
-}
-
-class FileJournal implements Journal {
-  readonly #folder: string;
-  readonly #options: FileJournalOptions;
-  readonly #fd: number;
-  #seq: number;
-  #sum: string;
-  #timer: NodeJS.Timeout | undefined;
-  #length: number;
-  #broken: unknown;
-
-  constructor(folder: string, options: FileJournalOptions, at: { seq: number; sum: string }) {
-    this.#folder = folder;
-    this.#options = options;
-    this.#fd = openSync(journalPath(folder), "a");
-    this.#length = fstatSync(this.#fd).size;
-    this.#seq = at.seq;
-    this.#sum = at.sum;
+    const release = () => {
+      checkout.lock.release();
+      own.lock.release();
+    };
+    return { ok: true, lock: { release } };
   }
 
-  append(expectedSeq: number, facts: readonly Fact[], { durable }: { durable: boolean }): Appended {
-    if (this.#broken !== undefined) throw this.#broken;
-    if (expectedSeq !== this.#seq) return { ok: false, conflict: true };
-    const at = this.#options.now().toISOString();
-    const events = facts.map((fact, index) => {
-      const event = {
-        v: EVENT_VERSION,
-        seq: expectedSeq + index + 1,
-        at,
-        epoch: this.#options.epoch,
-        ...fact,
-      } as RunEvent;
-      return FRAME.has(event.type) ? event : redactDeep(event, this.#options.redact);
-    });
-    let lines = "";
-    let sum = this.#sum;
-    for (const event of events) {
-      const encoded = encodeLine(event, sum);
-      lines += encoded.line;
-      sum = encoded.sum;
-    }
-    this.#write(Buffer.from(lines));
-    this.#sum = sum;
-    this.#seq += events.length;
-    if (durable) this.#sync();
-    else this.#timer ??= setTimeout(() => this.#syncSoon(), GROUP_MS);
-    return { ok: true, events };
+  async holder(run: string): Promise<Holder | undefined> {
+    return holderOf(this.#folder(run), RUN_LOCK);
   }
 
-  /** All of it or none; after a failure nothing more is taken, so that what is there stays sound. */
-  #write(bytes: Buffer): void {
+  async create(run: string, lease: Lease): Promise<Journal> {
+    mkdirSync(blobsFolder(this.#folder(run)), { recursive: true });
+    return this.#opened(run, lease, { seq: 0, sum: "", last: "" });
+  }
+
+  async open(run: string, lease: Lease, after: Extract<JournalRead, { ok: true }>): Promise<Journal> {
+    const read = after as Extract<FileRead, { ok: true }>;
+    cutTornEnd(this.#folder(run), read);
+    const last = read.events.at(-1)?.at ?? "";
+    return this.#opened(run, lease, { seq: read.events.length, sum: read.sum, last });
+  }
+
+  #opened(run: string, lease: Lease, at: { seq: number; sum: string; last: string }): Journal {
+    const whenClosed = () => this.#open.delete(run);
+    const journal = new FileJournal(this.#folder(run), lease, at, { now: this.#now, whenClosed });
+    this.#open.set(run, journal);
+    return journal;
+  }
+
+  async remove(run: string): Promise<void> {
+    rmSync(this.#folder(run), { recursive: true, force: true });
+  }
+
+  async setAddress(run: string, address: Address | undefined): Promise<void> {
+    const path = addressPath(this.#folder(run));
+    if (address === undefined) return rmSync(path, { force: true });
+    mkdirSync(this.#folder(run), { recursive: true });
+    writeWhole(path, JSON.stringify(address), { mode: 0o600 });
+  }
+
+  async address(run: string): Promise<Address | undefined> {
     try {
-      for (let written = 0; written < bytes.length; ) written += writeSync(this.#fd, bytes, written);
-      this.#length += bytes.length;
-    } catch (error) {
-      this.#broken = error;
-      try {
-        ftruncateSync(this.#fd, this.#length);
-      } catch {
-        // A torn end is cut when the journal is read.
-      }
-      throw error;
+      return JSON.parse(readFileSync(addressPath(this.#folder(run)), "utf8")) as Address;
+    } catch {
+      return undefined;
     }
   }
 
-  #sync(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    fdatasyncSync(this.#fd);
+  async learned(agent: string): Promise<Learned> {
+    return readLearned(sharedFolder(this.#top), agent) ?? NOTHING_LEARNED;
   }
 
-  #syncSoon(): void {
-    this.#timer = undefined;
-    // An error here will show itself, with a caller to tell, at the next durable event.
-    fdatasync(this.#fd, () => {});
+  async learn(agent: string, more: Learned): Promise<void> {
+    addLearned(sharedFolder(this.#top), agent, more);
   }
 
-  putBlob(content: string): BlobRef {
-    const clean = this.#options.redact(content);
-    const hash = createHash("sha256").update(clean).digest("hex");
-    const path = join(this.#folder, "blobs", hash);
-    if (!existsSync(path)) {
-      const fd = openSync(`${path}.part`, "w");
-      writeSync(fd, clean);
-      fsyncSync(fd);
-      closeSync(fd);
-      renameSync(`${path}.part`, path);
-    }
-    return `sha256:${hash}`;
+  async leaveNote(run: string, name: string, text: string): Promise<void> {
+    writeWhole(join(this.#folder(run), name), text);
   }
 
-  getBlob(ref: BlobRef): string | undefined {
-    return readBlob(this.#folder, ref);
-  }
-
-  close(): void {
-    try {
-      this.#sync();
-    } finally {
-      closeSync(this.#fd);
-    }
+  where(run: string): string {
+    return journalPath(this.#folder(run));
   }
 }
 
-/** Undefined where it is gone or not what its name says. */
-export function readBlob(folder: string, ref: BlobRef): string | undefined {
-  const hash = ref.slice("sha256:".length);
-  if (!/^[0-9a-f]{64}$/.test(hash)) return undefined;
-  const path = join(folder, "blobs", hash);
-  if (!existsSync(path)) return undefined;
-  const content = readFileSync(path, "utf8");
-  return createHash("sha256").update(content).digest("hex") === hash ? content : undefined;
-}
+const addressPath = (folder: string): string => join(folder, "door.json");

@@ -1,11 +1,10 @@
 /** Reads a journal that somebody else may still be writing: what is there, and then what comes. */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import type { RunEvent } from "../run/event.js";
-import { journalPath } from "./file.js";
+import { EVENT_VERSION, type RunEvent } from "../run/event.js";
+import { upcast } from "../run/upcast.js";
 import { decodeLine } from "./line.js";
 
 const CHUNK = 4 * 1024 * 1024;
-const EVERY_MS = 200;
 
 export class JournalReader {
   readonly #file: string;
@@ -14,8 +13,8 @@ export class JournalReader {
   /** What is wrong with a line, if one is damaged: nothing after it is read. */
   damaged: string | undefined;
 
-  constructor(folder: string) {
-    this.#file = journalPath(folder);
+  constructor(file: string) {
+    this.#file = file;
   }
 
   /** The events that came since the last time; a line that is still being written waits. */
@@ -56,20 +55,12 @@ export class JournalReader {
         this.damaged = "a line is not what was written there";
         return;
       }
+      if (decoded.event.v > EVENT_VERSION) {
+        this.damaged = "a newer Segno wrote it";
+        return;
+      }
       this.#sum = decoded.sum;
-      events.push(decoded.event);
+      events.push(upcast(decoded.event));
     }
   }
-}
-
-/** Hands over what is there and what comes, until it is stopped. */
-export function followJournal(folder: string, take: (events: RunEvent[]) => void): { stop(): void } {
-  const reader = new JournalReader(folder);
-  const look = () => {
-    const events = reader.read();
-    if (events.length > 0) take(events);
-  };
-  look();
-  const timer = setInterval(look, EVERY_MS);
-  return { stop: () => clearInterval(timer) };
 }

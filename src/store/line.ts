@@ -14,12 +14,16 @@ export function encodeLine(event: RunEvent, previousSum: string): { line: string
 }
 
 /** Undefined where the line is not what was written. */
-export function decodeLine(line: string, previousSum: string): { event: RunEvent; sum: string } | undefined {
+/** Of whatever version it is. */
+export function decodeLine(
+  line: string,
+  previousSum: string,
+): { event: { v: number; seq: number }; sum: string } | undefined {
   const match = TAIL.exec(line);
   if (match === null) return undefined;
   const [, body, sum] = match as unknown as [string, string, string];
   if (checksum(body, previousSum) !== sum) return undefined;
-  return { event: JSON.parse(`${body}}`) as RunEvent, sum };
+  return { event: JSON.parse(`${body}}`) as { v: number; seq: number }, sum };
 }
 
 const checksum = (body: string, previousSum: string): string =>

@@ -7,19 +7,7 @@ import { execFileSync } from "node:child_process";
 import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { hostname, platform } from "node:os";
 import { join } from "node:path";
-
-export interface Holder {
-  pid: number;
-  started: string;
-  boot: string;
-  host: string;
-  since: string;
-  run: string;
-}
-
-export interface Lock {
-  release(): void;
-}
+import type { Holder, Lock } from "./store.js";
 
 export type Locked = { ok: true; lock: Lock; tookOver: boolean } | { ok: false; holder: Holder };
 

@@ -15,8 +15,8 @@ export function mcpServer(tools: SegnoTools): Server {
       _meta: { "anthropic/alwaysLoad": true },
     })),
   }));
-  server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
-    const { text, isError } = tools.call(params.name, params.arguments ?? {});
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
+    const { text, isError } = await tools.call(params.name, params.arguments ?? {});
     return { content: [{ type: "text" as const, text }], isError };
   });
   return server;

@@ -74,11 +74,12 @@ export interface ToolAnswer {
 /** Well-formed, but it makes no sense: the message says what to do. */
 export class ToolRefusal extends Error {}
 
-export type ToolHandlers = { [N in ToolName]: (input: ToolInput<N>) => string };
+/** Each answers when what it was given is kept. */
+export type ToolHandlers = { [N in ToolName]: (input: ToolInput<N>) => Promise<string> };
 
 export interface SegnoTools {
   list: { name: ToolName; description: string; inputSchema: Record<string, unknown> }[];
-  call(name: string, input: unknown): ToolAnswer;
+  call(name: string, input: unknown): Promise<ToolAnswer>;
 }
 
 export function segnoTools(handlers: ToolHandlers): SegnoTools {
@@ -87,7 +88,7 @@ export function segnoTools(handlers: ToolHandlers): SegnoTools {
       const { $schema: _, ...inputSchema } = z.toJSONSchema(toolSchemas[name]) as Record<string, unknown>;
       return { name, description: DESCRIPTIONS[name], inputSchema };
     }),
-    call: (name, input) => {
+    call: async (name, input) => {
       if (!isToolName(name))
         return { text: `There is no tool ${name}. Tools: ${TOOL_NAMES.join(", ")}.`, isError: true };
       return callTool(name, input, handlers);
@@ -95,7 +96,7 @@ export function segnoTools(handlers: ToolHandlers): SegnoTools {
   };
 }
 
-function callTool<N extends ToolName>(name: N, input: unknown, handlers: ToolHandlers): ToolAnswer {
+async function callTool<N extends ToolName>(name: N, input: unknown, handlers: ToolHandlers): Promise<ToolAnswer> {
   const parsed = toolSchemas[name].safeParse(input);
   if (!parsed.success) {
     const problems = parsed.error.issues.map((issue) => `- ${issue.path.join(".") || "input"}: ${issue.message}`);
@@ -105,7 +106,7 @@ function callTool<N extends ToolName>(name: N, input: unknown, handlers: ToolHan
     };
   }
   try {
-    return { text: handlers[name](parsed.data as ToolInput<N>), isError: false };
+    return { text: await handlers[name](parsed.data as ToolInput<N>), isError: false };
   } catch (error) {
     if (error instanceof ToolRefusal) return { text: error.message, isError: true };
     throw error;

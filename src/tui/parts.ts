@@ -1,5 +1,6 @@
 /** The parts of the screen as text: what fits where is decided here, colours elsewhere. */
-import { type Board, type BoardPhase, type BoardSession, percentOf } from "../view/board.js";
+import type { Board, BoardPhase } from "../view/board.js";
+import { type BoardSession, percentOf } from "../view/history.js";
 import { thousands } from "../view/lines.js";
 import { percentsOf, sparkline } from "../view/markdown-report.js";
 

@@ -2,7 +2,8 @@
 /** The live screen: everything a glance should tell, and the keys to intervene. */
 import { Box, Text, useInput, useStdout } from "ink";
 import { useEffect, useRef, useState } from "react";
-import type { Board, OpenQuestion } from "../view/board.js";
+import type { Board } from "../view/board.js";
+import type { OpenQuestion } from "../view/status.js";
 import { budgetLine, clock, currentSessions, cut, gaugeLine, phaseRows, SYMBOLS, sawtooth } from "./parts.js";
 
 export type Act = "pause" | "continue" | "stop";
@@ -132,7 +133,8 @@ export function Screen({ subscribe, board: current, said, actions, canDetach, no
   const sessions = currentSessions(board, 4);
   const [question] = board.questions;
   const asks = question === undefined ? 0 : 1 + question.choices.length;
-  const fixed = 7 + sessions.length + asks;
+  const notices = board.notices.slice(-Math.max(0, Math.min(3, Math.floor((rows - 12) / 6))));
+  const fixed = 7 + sessions.length + asks + notices.length;
   const phaseRoom = Math.max(1, Math.min(board.phases.length, verbose ? 3 : Math.floor((rows - fixed) / 2)));
   const activityRoom = Math.max(0, rows - 1 - fixed - phaseRoom);
   return (
@@ -151,6 +153,11 @@ export function Screen({ subscribe, board: current, said, actions, canDetach, no
       </Text>
       <Rule columns={columns} />
       <Activities board={board} rows={activityRoom} columns={columns} />
+      {notices.map(({ at, phase, text }) => (
+        <Text key={`${at}${text}`} color="yellow" wrap="truncate">
+          {cut(`! ${phase === undefined ? "" : `${phase}  `}${text}`, columns).trimEnd()}
+        </Text>
+      ))}
       {question === undefined ? null : (
         <Asked question={question} columns={columns} answering={mode.type === "answering"} />
       )}

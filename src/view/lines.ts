@@ -233,6 +233,7 @@ export function lineOf(event: RunEvent): Line | undefined {
     case "run-stopped":
       return line("𝄂", `run stopped: ${event.why}`);
     case "session-measured":
+    case "checkpoint-reported":
     case "time-reached":
     case "tree-noted":
     case "command-issued":

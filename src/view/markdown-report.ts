@@ -44,6 +44,9 @@ export function markdownReport(board: Board): string {
   const failures = board.phases.flatMap(({ id, failure }) =>
     failure === undefined ? [] : [`- Phase ${plain(id)} failed (${failure.category}): ${plain(failure.message)}`],
   );
+  const notices = board.notices.map(
+    ({ phase, text }) => `- ${phase === undefined ? "" : `Phase ${plain(phase)}: `}${plain(text)}`,
+  );
   return `# ${plain(board.title)}: ${board.status}
 
 Run \`${board.run}\` of \`${board.plan}\` on \`${board.branch}\`, ${minutes(board.startedAt, board.now)}: ${board.sessions.length} sessions, ${handovers} handovers, ${spent.calls} calls, ${thousands(spent.total)} tokens (${thousands(spent.input)} input, ${thousands(spent.cacheRead)} cached, ${thousands(spent.output)} output), ${cost(spent.cost_usd)}.
@@ -51,5 +54,5 @@ Run \`${board.run}\` of \`${board.plan}\` on \`${board.branch}\`, ${minutes(boar
 | phase | state | tasks | sessions | handovers | peak context | tokens | cost | time | gates |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ${board.phases.map(row).join("\n")}
-${failures.length === 0 ? "" : `\n${failures.join("\n")}\n`}`;
+${failures.length === 0 ? "" : `\n${failures.join("\n")}\n`}${notices.length === 0 ? "" : `\n## Worth knowing\n\n${notices.join("\n")}\n`}`;
 }

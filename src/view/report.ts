@@ -1,6 +1,12 @@
 /** The figures of a run, as `--json`, `status` and the summary show them. */
-import type { RunEvent } from "../run/event.js";
-import { type Board, foldBoard, type OpenQuestion, type PhaseFigures } from "./board.js";
+import type { Board, BoardPhase } from "./board.js";
+import type { Notice } from "./history.js";
+import type { OpenQuestion } from "./status.js";
+
+export type PhaseFigures = Omit<
+  BoardPhase,
+  "dependsOn" | "file" | "tasksDone" | "startedAt" | "endedAt" | "doing" | "live"
+>;
 
 export interface RunFigures {
   run: string;
@@ -8,32 +14,15 @@ export interface RunFigures {
   title: string;
   status: Board["status"];
   phases: PhaseFigures[];
-  warnings: string[];
+  notices: Notice[];
   questions: OpenQuestion[];
   prompt_budget: number;
   /** What each phase may use of it, and what is held back. */
   allotment: Board["allotment"];
 }
 
-export class RunReport {
-  #board: Board | undefined;
-
-  take(event: RunEvent): void {
-    this.#board = foldBoard(this.#board, event);
-  }
-
-  get board(): Board {
-    if (this.#board === undefined) throw new Error("the journal has no run-started yet");
-    return this.#board;
-  }
-
-  get figures(): RunFigures {
-    return figuresOf(this.board);
-  }
-}
-
 export function figuresOf(board: Board): RunFigures {
-  const { run, plan, title, status, warnings, questions, prompt_budget, allotment } = board;
+  const { run, plan, title, status, notices, questions, prompt_budget, allotment } = board;
   const phases = board.phases.map(
     ({
       dependsOn: _,
@@ -46,5 +35,5 @@ export function figuresOf(board: Board): RunFigures {
       ...phase
     }) => phase,
   );
-  return { run, plan, title, status, phases, warnings, questions, prompt_budget, allotment };
+  return { run, plan, title, status, phases, notices, questions, prompt_budget, allotment };
 }

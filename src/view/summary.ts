@@ -1,8 +1,7 @@
 /** The short report at the end of a run, as text. */
 
-import type { PhaseFigures } from "./board.js";
 import { thousands } from "./lines.js";
-import type { RunFigures } from "./report.js";
+import type { PhaseFigures, RunFigures } from "./report.js";
 import { table } from "./table.js";
 
 const HEAD = ["phase", "status", "tasks", "sessions", "handovers", "peak", "tokens", "gates", "commits"];

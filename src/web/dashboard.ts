@@ -4,6 +4,8 @@ import type { AddressInfo } from "node:net";
 import { Hono } from "hono";
 import { listen } from "../engine/door.js";
 import { type Guarded, guard } from "../engine/guard.js";
+import type { Git } from "../git/git.js";
+import type { Store } from "../store/store.js";
 import { mountPage } from "./routes.js";
 import { Runs } from "./runs.js";
 
@@ -14,20 +16,23 @@ export interface Dashboard {
   close(): Promise<void>;
 }
 
-export async function openDashboard(top: string, port: number): Promise<Dashboard> {
+export async function openDashboard(store: Store, git: Git, port: number): Promise<Dashboard> {
+  const runs = new Runs(store, git);
   const token = randomBytes(32).toString("hex");
   const app = new Hono<Guarded>();
   app.use(guard({ token, refuse: (c, status, why) => c.json({ ok: false, message: why }, status) }));
-  mountPage(app, new Runs(top), undefined);
+  mountPage(app, runs, undefined);
   const server = await listen(app.fetch, port);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     url,
     link: `${url}/?token=${token}`,
-    close: () =>
-      new Promise((resolve) => {
+    close: async () => {
+      await runs.close();
+      await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
-      }),
+      });
+    },
   };
 }

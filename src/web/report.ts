@@ -19,7 +19,7 @@ export interface Reported {
 
 /** Everything a page about this run shows, bounded. */
 export async function gather(runs: Runs, run: string): Promise<Reported | undefined> {
-  const board = runs.watched(run).look();
+  const board = await runs.board(run);
   if (board === undefined) return undefined;
   const phases: Record<string, PhaseDetail> = {};
   const blobs: Record<string, string> = {};
@@ -34,7 +34,7 @@ export async function gather(runs: Runs, run: string): Promise<Reported | undefi
     ];
     for (const ref of refs) {
       if (blobs[ref] !== undefined || bytes > MOST_BYTES) continue;
-      const content = runs.blob(run, ref)?.slice(0, MOST_BLOB);
+      const content = (await runs.blob(run, ref))?.slice(0, MOST_BLOB);
       if (content === undefined) continue;
       blobs[ref] = content;
       bytes += content.length;

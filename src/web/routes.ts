@@ -8,6 +8,7 @@ import { streamSSE } from "hono/streaming";
 import type { Guarded, PageRoutes } from "../engine/guard.js";
 import type { BlobRef, RunEvent } from "../run/event.js";
 import { isOverAfter } from "../view/lines.js";
+import { pack } from "../view/pack.js";
 import type { Runs } from "./runs.js";
 
 /** Where the built page is. */
@@ -54,43 +55,43 @@ export function mountPage(app: Hono<Guarded>, runs: Runs, own: string | undefine
   };
   app.get("/", (c) => send(c, "index.html"));
   app.get("/assets/:name", (c) => send(c, `assets/${c.req.param("name")}`));
-  app.get("/api/runs", (c) => c.json({ own: own ?? null, runs: runs.list() }));
-  app.get("/api/runs/:run/board", (c) => {
-    const board = known(c) ? runs.watched(c.req.param("run")).look() : undefined;
-    return board === undefined ? missing(c) : c.json(board);
+  app.get("/api/runs", async (c) => c.json({ own: own ?? null, runs: await runs.list() }));
+  app.get("/api/runs/:run/folded", async (c) => {
+    const folded = (await known(c)) ? (await runs.watched(c.req.param("run"))).view.folded : undefined;
+    return folded === undefined ? missing(c) : c.body(pack(folded), 200, { "content-type": "application/json" });
   });
   app.get("/api/runs/:run/phases/:phase", async (c) =>
-    known(c) ? c.json(await runs.phase(c.req.param("run"), c.req.param("phase"))) : missing(c),
+    (await known(c)) ? c.json(await runs.phase(c.req.param("run"), c.req.param("phase"))) : missing(c),
   );
-  app.get("/api/runs/:run/blobs/:hash", (c) => {
-    const content = known(c) ? runs.blob(c.req.param("run"), `sha256:${c.req.param("hash")}` as BlobRef) : undefined;
+  app.get("/api/runs/:run/blobs/:hash", async (c) => {
+    const ref = `sha256:${c.req.param("hash")}` as BlobRef;
+    const content = (await known(c)) ? await runs.blob(c.req.param("run"), ref) : undefined;
     if (content === undefined) return missing(c);
     return c.text(content.slice(0, MOST_BLOB));
   });
-  app.get("/api/runs/:run/door", (c) => {
-    const door = known(c) ? runs.door(c.req.param("run")) : undefined;
+  app.get("/api/runs/:run/door", async (c) => {
+    const door = (await known(c)) ? await runs.address(c.req.param("run")) : undefined;
     return door === undefined ? missing(c) : c.json({ url: `${door.url}/?token=${door.token}` });
   });
-  app.get("/api/runs/:run/stream", (c) => (known(c) ? follow(c, runs, streams) : missing(c)));
+  app.get("/api/runs/:run/stream", async (c) => ((await known(c)) ? follow(c, runs, streams) : missing(c)));
 
-  const known = (c: Context): boolean => runs.has(c.req.param("run") ?? "");
+  const known = (c: Context): Promise<boolean> => runs.has(c.req.param("run") ?? "");
   const missing = (c: Context) => c.json({ ok: false, message: "there is nothing here" }, 404);
   return {
     drain: async () => {
-      if (own !== undefined && streams.size > 0) runs.watched(own).look();
       for (let waited = 0; streams.size > 0 && waited < DRAIN_MS; waited += 50) await sleep(50);
+      await runs.close();
     },
   };
 }
 
 /** Events after the one the page knows, in batches; a page that was away too long is told to begin anew. */
-function follow(c: Context, runs: Runs, streams: Set<symbol>): Response {
-  const watched = runs.watched(c.req.param("run") ?? "");
-  watched.look();
+async function follow(c: Context, runs: Runs, streams: Set<symbol>): Promise<Response> {
+  const watched = await runs.watched(c.req.param("run") ?? "");
   return streamSSE(c, async (stream) => {
     let seq = Number(c.req.header("last-event-id") ?? c.req.query("after") ?? 0);
     const first = watched.recent[0]?.seq ?? 0;
-    if ((watched.board?.seq ?? 0) > seq && first > seq + 1) {
+    if (watched.view.seq > seq && first > seq + 1) {
       await stream.writeSSE({ event: "stale", data: "{}" });
       return;
     }

@@ -1,14 +1,8 @@
 /** The runs of a repository as the page sees them: folded when somebody looks, and followed while they do. */
-import { statSync } from "node:fs";
-import { RUN_LOCK } from "../engine/claim.js";
-import { type DoorFile, readDoor } from "../engine/door.js";
-import { listRuns, runFolder } from "../engine/runs.js";
-import { Git } from "../git/git.js";
+import type { Git } from "../git/git.js";
 import type { BlobRef, RunEvent } from "../run/event.js";
-import { journalPath, readBlob, readJournal } from "../store/file.js";
-import { JournalReader } from "../store/follow.js";
-import { holderOf } from "../store/lock.js";
-import { type Board, foldBoard } from "../view/board.js";
+import type { Address, Store, Watching } from "../store/store.js";
+import { type Board, RunView } from "../view/board.js";
 import { type PhaseDetail, phaseDetail } from "../view/phase-page.js";
 
 export interface RunRow {
@@ -29,123 +23,142 @@ export interface RunRow {
 const KEPT = 2_000;
 const IDLE_MS = 60_000;
 
-class Watched {
-  readonly #reader: JournalReader;
-  board: Board | undefined;
+export class Watched {
+  readonly view = new RunView();
   readonly recent: RunEvent[] = [];
-  readonly listeners = new Set<(events: readonly RunEvent[]) => void>();
-  #timer: NodeJS.Timeout | undefined;
+  readonly #listeners = new Set<(events: readonly RunEvent[]) => void>();
+  #watching: Watching | undefined;
   #lookedAt = Date.now();
 
-  constructor(folder: string) {
-    this.#reader = new JournalReader(folder);
+  static async open(store: Store, run: string): Promise<Watched> {
+    const watched = new Watched();
+    watched.#watching = await store.watch(run, (events) => watched.#take(events));
+    return watched;
   }
 
-  look(): Board | undefined {
-    this.#lookedAt = Date.now();
-    const events = this.#reader.read();
-    for (const event of events) this.board = foldBoard(this.board, event);
-    if (events.length > 0) {
-      this.recent.push(...events.slice(-KEPT));
-      this.recent.splice(0, this.recent.length - KEPT);
-      for (const listener of this.listeners) listener(events);
-    }
-    return this.board;
+  #take(events: readonly RunEvent[]): void {
+    for (const event of events) this.view.take(event);
+    this.recent.push(...events.slice(-KEPT));
+    this.recent.splice(0, this.recent.length - KEPT);
+    for (const listener of this.#listeners) listener(events);
   }
 
   listen(listener: (events: readonly RunEvent[]) => void): () => void {
-    this.listeners.add(listener);
-    this.#timer ??= setInterval(() => this.look(), 250).unref();
+    this.#listeners.add(listener);
     return () => {
-      this.listeners.delete(listener);
-      if (this.listeners.size > 0) return;
-      clearInterval(this.#timer);
-      this.#timer = undefined;
+      this.#listeners.delete(listener);
       this.#lookedAt = Date.now();
     };
   }
 
+  looked(): void {
+    this.#lookedAt = Date.now();
+  }
+
   isIdle(): boolean {
-    return this.listeners.size === 0 && Date.now() - this.#lookedAt > IDLE_MS;
+    return this.#listeners.size === 0 && Date.now() - this.#lookedAt > IDLE_MS;
+  }
+
+  stop(): void {
+    this.#watching?.stop();
   }
 }
 
 export class Runs {
-  readonly #top: string;
-  readonly #watched = new Map<string, Watched>();
-  readonly #rows = new Map<string, { stamp: string; row: RunRow }>();
+  readonly #store: Store;
+  readonly #git: Git;
+  readonly #watched = new Map<string, Promise<Watched>>();
+  readonly #rows = new Map<string, { version: string; row: RunRow }>();
 
-  constructor(top: string) {
-    this.#top = top;
+  constructor(store: Store, git: Git) {
+    this.#store = store;
+    this.#git = git;
   }
 
-  has(run: string): boolean {
-    return listRuns(this.#top).includes(run);
+  async has(run: string): Promise<boolean> {
+    return (await this.#store.list()).includes(run);
   }
 
   /** Newest first. A run whose journal did not change is not read again. */
-  list(): RunRow[] {
-    return listRuns(this.#top).flatMap((run) => {
-      const { size, mtimeMs } = statSync(journalPath(runFolder(this.#top, run)));
-      const stamp = `${size}:${mtimeMs}`;
-      const live = this.door(run) !== undefined;
+  async list(): Promise<RunRow[]> {
+    const rows: RunRow[] = [];
+    for (const run of await this.#store.list()) {
+      const version = await this.#store.version(run);
+      const live = (await this.address(run)) !== undefined;
       const known = this.#rows.get(run);
-      if (known?.stamp === stamp) return [{ ...known.row, live }];
-      const row = this.#rowOf(run, live);
-      if (row === undefined) return [];
-      this.#rows.set(run, { stamp, row });
-      return [row];
-    });
+      const row = known?.version === version ? known.row : await this.#rowOf(run);
+      if (row === undefined) continue;
+      this.#rows.set(run, { version, row });
+      rows.push({ ...row, live });
+    }
+    return rows;
   }
 
-  #rowOf(run: string, live: boolean): RunRow | undefined {
-    const watched = this.#watched.get(run) ?? new Watched(runFolder(this.#top, run));
-    const board = watched.look();
+  async #rowOf(run: string): Promise<RunRow | undefined> {
+    const board = await this.board(run);
     if (board === undefined) return undefined;
     const phases = board.phases.filter(({ part_of }) => part_of === undefined);
-    const last = board.activities.at(-1);
     return {
       run,
       title: board.title,
       plan: board.plan,
       status: board.status,
-      live,
+      live: false,
       phases: { done: phases.filter(({ status }) => status === "done").length, total: phases.length },
       cost_usd: board.spent.cost_usd,
       tokens: board.spent.total,
       startedAt: board.startedAt,
-      last: { at: board.now, text: last?.text ?? "" },
+      last: { at: board.now, text: board.activities.at(-1)?.text ?? "" },
     };
   }
 
-  watched(run: string): Watched {
-    for (const [id, other] of this.#watched) if (other.isIdle()) this.#watched.delete(id);
+  /** As it is now; what is followed anyway is not read. */
+  async board(run: string): Promise<Board | undefined> {
+    const followed = await this.#watched.get(run);
+    if (followed !== undefined) return followed.view.board;
+    const view = new RunView();
+    for (const event of (await this.#store.read(run)).events) view.take(event);
+    return view.board;
+  }
+
+  /** Followed from here on, until nobody has looked for a while. */
+  async watched(run: string): Promise<Watched> {
+    for (const [id, other] of this.#watched) if ((await other).isIdle()) await this.#forget(id);
     let watched = this.#watched.get(run);
     if (watched === undefined) {
-      watched = new Watched(runFolder(this.#top, run));
+      watched = Watched.open(this.#store, run);
       this.#watched.set(run, watched);
     }
+    (await watched).looked();
     return watched;
   }
 
+  async #forget(run: string): Promise<void> {
+    const watched = this.#watched.get(run);
+    this.#watched.delete(run);
+    (await watched)?.stop();
+  }
+
+  async close(): Promise<void> {
+    for (const run of [...this.#watched.keys()]) await this.#forget(run);
+  }
+
   /** Where a run that is in progress can be steered. */
-  door(run: string): DoorFile | undefined {
-    const folder = runFolder(this.#top, run);
-    return holderOf(folder, RUN_LOCK) === undefined ? undefined : readDoor(folder);
+  async address(run: string): Promise<Address | undefined> {
+    return (await this.#store.holder(run)) === undefined ? undefined : this.#store.address(run);
   }
 
   async phase(run: string, id: string): Promise<PhaseDetail> {
-    const { events } = readJournal(runFolder(this.#top, run));
+    const { events } = await this.#store.read(run);
     const detail = phaseDetail(events, id);
-    const git = new Git(this.#top);
     for (const commit of detail.commits) {
-      const shown = await git.attempt(["show", "--stat=100", "--format=%s", "--first-parent", commit.sha]);
+      const shown = await this.#git.attempt(["show", "--stat=100", "--format=%s", "--first-parent", commit.sha]);
       if (shown.ok) commit.stat = shown.stdout.slice(0, 20_000);
     }
     return detail;
   }
 
-  blob(run: string, ref: BlobRef): string | undefined {
-    return readBlob(runFolder(this.#top, run), ref);
+  blob(run: string, ref: BlobRef): Promise<string | undefined> {
+    return this.#store.getBlob(run, ref);
   }
 }

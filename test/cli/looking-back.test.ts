@@ -15,7 +15,7 @@ async function sample() {
   if (first?.type !== "run-started") throw new Error("no start");
   const plan = { ...first.plan, title: `Rewrite ${EVIL}` };
   const place = await site({ repo: scratchRepo({}) });
-  writeSample(place.repo, [
+  await writeSample(place.repo, [
     { ...first, plan },
     ...facts.slice(1),
     SAMPLE_QUESTION,

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Recorded, recordedRuns, unpack } from "../support/recorded.js";
+import { git } from "../support/scratch.js";
 import { site } from "../support/segno.js";
 
 /** How each ended, and how many events it has. */
@@ -39,6 +40,46 @@ describe.concurrent("runs of earlier versions", () => {
       expect(report.code, report.stderr).toBe(0);
       expect(readFileSync(html, "utf8")).toContain("A recorded plan");
       expect(readdirSync(repo)).not.toContain("report.html");
+    });
+  }
+});
+
+/** What the stand-in still has to do when the run is taken up again. */
+const LEFT: Record<string, { asks?: string; done: RegExp }> = {
+  "parallel-split": { done: /out\/2-4\.txt/ },
+  question: { asks: "pass", done: /out\/2-2\.txt/ },
+  limit: { done: /out\/2-4\.txt/ },
+  failed: { done: /repaired\.txt/ },
+  interrupted: { done: /out\/2-4\.txt/ },
+};
+
+describe.concurrent("runs of earlier versions, taken up again in a clone that was moved", () => {
+  for (const recorded of recordedRuns()) {
+    test(named(recorded), async () => {
+      const repo = unpack(recorded);
+      const place = await site({ repo });
+      const running = place.segno(["resume", "--json"]);
+      const left = LEFT[recorded.name];
+      if (left === undefined) {
+        const refused = await running.ended;
+        expect([refused.code, refused.stdout]).toEqual([2, expect.stringContaining("nothing-to-resume")]);
+        return;
+      }
+      if (left.asks !== undefined) {
+        await running.event((event) => event.type === "question-asked");
+        expect((await place.segno(["answer", left.asks]).ended).code).toBe(0);
+      }
+      const resumed = await running.ended;
+      expect(resumed.code, resumed.stdout.slice(-3_000) + resumed.stderr).toBe(0);
+      expect(git(repo, "ls-tree", "-r", "--name-only", "HEAD")).toMatch(left.done);
+      expect(git(repo, "status", "--porcelain")).toBe("");
+      expect(git(repo, "worktree", "list").split("\n")).toHaveLength(1);
+      const status = JSON.parse((await place.segno(["status", "--json"]).ended).stdout) as {
+        status: string;
+        phases: { status: string; tasks: { done: number; total: number } }[];
+      };
+      expect(status.status).toBe("completed");
+      for (const phase of status.phases) expect(phase.tasks.done).toBe(phase.tasks.total);
     });
   }
 });

@@ -1,7 +1,9 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { World } from "../../src/engine/world.js";
 import { roughTokens } from "../../src/handover/bounded.js";
+import { readHanded } from "../../src/handover/handed.js";
 import { call, message, type Reply, say } from "../../src/rehearsal/reply.js";
 import { lastTexts, type ModelRequest } from "../../src/rehearsal/request.js";
 import { planFiles } from "../support/plans.js";
@@ -9,6 +11,7 @@ import { type RehearsalOptions, type Rehearsed, rehearse } from "../support/rehe
 import { scratchRepo } from "../support/scratch.js";
 
 const TASKS = 5;
+const blobs = ({ store, run }: World): string => join(dirname(store.where(run.state.run)), "blobs");
 const asksCheckpoint = (request: ModelRequest): boolean =>
   lastTexts(request).join("\n").includes("Call `mcp__segno__checkpoint`");
 
@@ -26,7 +29,7 @@ async function withCheckpoint(
   });
 }
 
-function expectNothingRedone(run: Rehearsed): void {
+async function expectNothingRedone(run: Rehearsed): Promise<void> {
   expect(run.status).toBe("completed");
   const reported = new Set(run.of("progress-reported").map((event) => event.task));
   expect(reported.size).toBe(TASKS);
@@ -35,7 +38,7 @@ function expectNothingRedone(run: Rehearsed): void {
   for (const event of run.of("progress-reported")) {
     const after = run.of("session-started").filter((started) => started.seq > event.seq);
     for (const started of after) {
-      const prompt = run.world.run.getBlob(started.prompt) ?? "";
+      const prompt = (await run.world.run.getBlob(started.prompt)) ?? "";
       expect(prompt).toContain(`- [x] ${event.task} `);
     }
   }
@@ -130,12 +133,12 @@ describe.concurrent("the checkpoint turn", () => {
     ],
   ])("the agent %s: the run completes, with what the ledger knew", async (_, answer, source, config) => {
     const run = await withCheckpoint(answer, { config });
-    expectNothingRedone(run);
+    await expectNothingRedone(run);
     expect(run.of("checkpoint-saved").length).toBeGreaterThan(0);
     for (const saved of run.of("checkpoint-saved")) expect(saved.source).toBe(source);
     if (source !== "ledger") {
       const second = run.of("session-started")[1];
-      expect(run.world.run.getBlob(second?.prompt ?? "sha256:")).toContain("THE BLOCK");
+      expect(await run.world.run.getBlob(second?.prompt ?? "sha256:")).toContain("THE BLOCK");
     }
   });
 
@@ -151,48 +154,68 @@ describe.concurrent("the checkpoint turn", () => {
         }),
       ),
     );
-    expectNothingRedone(run);
-    const prompt = run.world.run.getBlob(run.of("session-started")[1]?.prompt ?? "sha256:") ?? "";
+    await expectNothingRedone(run);
+    const prompt = (await run.world.run.getBlob(run.of("session-started")[1]?.prompt ?? "sha256:")) ?? "";
     expect(prompt).toContain("[Segno: git shows no change of src/ghost.ts]");
     expect(prompt).toContain("[Segno: task 1.5 was never reported as done]");
     expect(run.of("checkpoint-saved")[0]?.contradictions.length).toBeGreaterThan(2);
   });
 
-  test("a damaged slot is named, and an older one serves", async () => {
+  test("a damaged checkpoint is named, and an older one serves", async () => {
     let damaged = "";
     const run = await withCheckpoint(() => undefined, {
       charsPerTask: 14_000,
       onEvent: (event, world) => {
         if (event.type !== "checkpoint-saved" || world === undefined || damaged !== "") return;
-        if (world.run.ledger("1").checkpoints.length < 2) return;
-        damaged = event.slot;
-        const file = join(world.run.folder, "checkpoints", event.slot);
+        if (world.run.ledger("1").checkpoints.length < 2 || event.handed === undefined) return;
+        damaged = event.session;
+        const file = join(blobs(world), event.handed.slice("sha256:".length));
         writeFileSync(file, readFileSync(file, "utf8").replace("goal", "goaI"));
       },
     });
-    expectNothingRedone(run);
+    await expectNothingRedone(run);
     expect(damaged).not.toBe("");
     const warned = run.of("warned").map((event) => event.message);
-    expect(warned).toContainEqual(expect.stringContaining(`The checkpoint ${damaged} is damaged`));
+    expect(warned).toContainEqual(expect.stringContaining(`The checkpoint of ${damaged} is damaged`));
   });
 
-  test("only the last slots are kept while the phase works, and none when it is done", async () => {
-    const most: number[] = [];
+  test("with one slot an older checkpoint does not serve: the ledger does", async () => {
+    let damaged = "";
     const run = await withCheckpoint(() => undefined, {
       charsPerTask: 14_000,
       config: { checkpoint_slots: 1 },
       onEvent: (event, world) => {
-        if (
-          event.type === "session-started" &&
-          world !== undefined &&
-          existsSync(join(world.run.folder, "checkpoints"))
-        )
-          most.push(readdirSync(join(world.run.folder, "checkpoints")).length);
+        if (event.type !== "checkpoint-saved" || world === undefined || damaged !== "") return;
+        if (world.run.ledger("1").checkpoints.length < 2 || event.handed === undefined) return;
+        damaged = event.session;
+        rmSync(join(blobs(world), event.handed.slice("sha256:".length)));
       },
     });
-    expect(run.of("checkpoint-saved").length).toBeGreaterThan(1);
-    expect(Math.max(...most)).toBe(1);
-    expect(readdirSync(join(run.world.run.folder, "checkpoints"))).toEqual([]);
+    await expectNothingRedone(run);
+    const n = run.of("session-started").findIndex(({ session }) => session === damaged);
+    const prompt = (await run.world.run.getBlob(run.of("session-started")[n + 1]?.prompt ?? "sha256:")) ?? "";
+    expect(prompt).toContain("## Checkpoint of the previous session");
+    expect(prompt).not.toContain("Goal");
+  });
+
+  test("what the agent handed over is a blob and an event before the agent hears so", async () => {
+    let saved = "";
+    const run = await withCheckpoint((request) => {
+      // The model's next request after its checkpoint call holds the tool's answer.
+      const text = JSON.stringify(request.messages.at(-1));
+      if (text.includes("Saved. Stop now")) saved = text;
+      return undefined;
+    });
+    expect(run.of("checkpoint-reported").length).toBeGreaterThan(0);
+    for (const { handed, session, seq } of run.of("checkpoint-reported")) {
+      expect(readHanded((await run.world.run.getBlob(handed)) ?? "")).toMatchObject({ type: "tool" });
+      const rendered = run.of("checkpoint-saved").find((event) => event.session === session);
+      expect(rendered).toMatchObject({ handed, source: "tool" });
+      expect(rendered?.seq).toBeGreaterThan(seq);
+    }
+    // It never gets that far: the turn ends at the boundary after the report.
+    expect(saved).toBe("");
+    expect(existsSync(join(blobs(run.world), "..", "CHECKPOINT.md"))).toBe(true);
   });
 });
 
@@ -209,7 +232,7 @@ describe.concurrent("many handovers", () => {
     expect(started.length).toBeGreaterThan(10);
     expect(run.done).toHaveLength(tasks);
     for (const event of started.slice(1)) {
-      const prompt = run.world.run.getBlob(event.prompt) ?? "";
+      const prompt = (await run.world.run.getBlob(event.prompt)) ?? "";
       const part = prompt.split("## Checkpoint of the previous session")[1]?.split("# Plan:")[0] ?? "";
       expect(roughTokens(part)).toBeLessThanOrEqual(2_000);
       const done = new Set(

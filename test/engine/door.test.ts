@@ -3,16 +3,16 @@ import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import type { DoorFile } from "../../src/engine/door.js";
 import { call, message, say } from "../../src/rehearsal/reply.js";
 import type { RunEvent } from "../../src/run/event.js";
+import type { Address } from "../../src/store/store.js";
 import { planFiles } from "../support/plans.js";
 import { scratchRepo } from "../support/scratch.js";
 import { eventsOf, latch, SEGNO, site } from "../support/segno.js";
 
 const folderOf = (repo: string): string => join(repo, ".segno/runs", readdirSync(join(repo, ".segno/runs"))[0] ?? "");
-const doorOf = (repo: string): DoorFile =>
-  JSON.parse(readFileSync(join(folderOf(repo), "door.json"), "utf8")) as DoorFile;
+const doorOf = (repo: string): Address =>
+  JSON.parse(readFileSync(join(folderOf(repo), "door.json"), "utf8")) as Address;
 const isType = (type: RunEvent["type"]) => (event: RunEvent) => event.type === type;
 
 /** A bare request: `fetch` would not send these headers as given. */

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { readJournal } from "../../src/store/file.js";
 import { planFiles } from "../support/plans.js";
 import { rehearse } from "../support/rehearsal.js";
 import { git, scratchRepo } from "../support/scratch.js";
@@ -94,7 +93,7 @@ describe.concurrent("a run with handovers", () => {
   test("the journal on disk holds every event and replays", async () => {
     const repo = scratchRepo(planFiles([{ id: "1" }]));
     const run = await rehearse({ repo });
-    const read = readJournal(run.world.run.folder);
+    const read = await run.world.store.read(run.world.run.state.run);
     expect(read.ok && read.events).toEqual(run.events);
     expect(existsSync(join(repo, ".segno/.gitignore"))).toBe(true);
   });

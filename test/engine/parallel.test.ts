@@ -100,7 +100,7 @@ describe.concurrent("phases in parallel, with the real Claude Code", () => {
       onEvent: (event, world) => {
         if (event.type !== "question-asked" || world === undefined) return;
         expect(event.kind).toBe("merge");
-        place = /worktree: (\S+)$/.exec(event.text)?.[1] ?? "";
+        place = world.checkouts.get(/Its work is on (\S+);/.exec(event.text)?.[1] ?? "") ?? "";
         setTimeout(() => answerQuestion(world.run, event.question, "leave", "test"), 1_500);
       },
     });

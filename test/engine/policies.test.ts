@@ -123,9 +123,8 @@ describe.concurrent("context policies, with the real Claude Code", () => {
       },
     });
     expect(run.status).toBe("completed");
-    expect(run.of("warned").filter((event) => event.message.includes("reports no usage")).length).toBe(
-      run.of("session-started").length,
-    );
+    expect(run.of("session-started").length).toBeGreaterThan(1);
+    expect(run.of("warned").filter((event) => event.message.includes("reports no usage"))).toHaveLength(1);
     expect(run.of("boundary-decided")[0]).toMatchObject({ rule: "tool-calls", reading: { source: "estimated" } });
     expect(run.done).toEqual(ids(4));
   });

@@ -3,8 +3,8 @@ import { audit } from "../../src/handover/audit.js";
 import { readBlock } from "../../src/handover/block.js";
 import { renderBounded, roughTokens } from "../../src/handover/bounded.js";
 import { type CheckpointView, renderCheckpoint } from "../../src/handover/checkpoint.js";
+import { readHanded, writeHanded } from "../../src/handover/handed.js";
 import { emptyLedger, recordFact } from "../../src/handover/ledger.js";
-import { readSlot, writeSlot } from "../../src/handover/slot.js";
 
 const task = (id: string) => ({ id, title: `Task ${id}`, ticked: false, file: "PLAN.md", line: 1 });
 const claims = { goal: "Do it.", completed: [], remaining: [], do_not_redo: [], decisions: [] };
@@ -167,38 +167,18 @@ describe("the ledger", () => {
   });
 });
 
-describe("a slot", () => {
+describe("what was handed over, as it is kept", () => {
   const handed = {
     type: "tool" as const,
     claims: { ...claims, completed: ['src/ä.ts: "quoted"', "b"], decisions: ["use 1.2"] },
   };
-  const text = writeSlot("2/a1/session/3", handed);
 
   test("reads back what was written", () => {
-    expect(readSlot(text)).toEqual({ ok: true, session: "2/a1/session/3", handed });
+    expect(readHanded(writeHanded(handed))).toEqual(handed);
   });
 
-  test("truncated at every byte it is refused", () => {
-    const bytes = Buffer.from(text);
-    for (let length = 0; length < bytes.length; length++)
-      expect(readSlot(bytes.subarray(0, length).toString()).ok).toBe(false);
-  });
-
-  test("with any bit of any byte flipped it is refused", () => {
-    const bytes = Buffer.from(text);
-    for (let at = 0; at < bytes.length; at++) {
-      for (let bit = 0; bit < 8; bit++) {
-        const damaged = Buffer.from(bytes);
-        damaged[at] = (damaged[at] ?? 0) ^ (1 << bit);
-        expect(readSlot(damaged.toString()).ok).toBe(false);
-      }
-    }
-  });
-
-  test("one of a newer schema is refused, and said to be", () => {
-    expect(readSlot(text.replace('"schema":1', '"schema":2'))).toMatchObject({
-      ok: false,
-      why: expect.stringContaining("newer"),
-    });
+  test("a text of version 0.1 is an answer, and one of a newer schema is refused", () => {
+    expect(readHanded("Goal: x")).toEqual({ type: "answer", text: "Goal: x" });
+    expect(readHanded(writeHanded(handed).replace('"schema":1', '"schema":2'))).toBeUndefined();
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { decide } from "../../src/run/decide.js";
 import type { RunEvent, TurnEnd } from "../../src/run/event.js";
 import { evolve } from "../../src/run/evolve.js";
+import { isAttempted, lastAttempt } from "../../src/run/phase.js";
 import { rosterOf } from "../../src/run/roster.js";
 import type { RunState } from "../../src/run/state.js";
 import { anyChoices, anyLimits, anyPlan, simulate } from "../support/simulation.js";
@@ -27,11 +28,14 @@ describe("any run, whatever the world answers", () => {
             // One that is committed and waits for a person takes nobody's place; sub-phases stand in their phase's.
             ([id, phase]) =>
               !["waiting", "done", "failed", "skipped"].includes(phase.step) &&
-              !(phase.step === "verifying" && (phase.settled || phase.merge !== undefined)) &&
+              !(
+                phase.step === "verifying" &&
+                (phase.attempt.commits.settled || phase.attempt.train.merge !== undefined)
+              ) &&
               !now.parents.has(id),
           );
           // What leaves a question may stand beside what began meanwhile, but only in a worktree of its own.
-          const inCheckout = underWay.filter(([, phase]) => !("worktree" in phase) || phase.worktree === undefined);
+          const inCheckout = underWay.filter(([, phase]) => lastAttempt(phase)?.ground.worktree === undefined);
           if (!now.apart) expect(inCheckout.length).toBeLessThanOrEqual(1);
           if (event.type === "command-issued" && event.command.type === "start-phase") {
             expect(underWay.length).toBeLessThanOrEqual(limits.parallel);
@@ -42,7 +46,7 @@ describe("any run, whatever the world answers", () => {
             .filter((session) => session.step !== "ended")
             .map(({ phase: id }) => {
               const phase = now.phases.get(id);
-              return phase !== undefined && "worktree" in phase ? (phase.worktree?.folder ?? "checkout") : `?${id}`;
+              return isAttempted(phase) ? (phase.attempt.ground.worktree?.branch ?? "checkout") : `?${id}`;
             });
           expect(new Set(places).size).toBe(places.length);
           expect(roster(now)).toEqual(now.roster);
@@ -68,6 +72,44 @@ describe("any run, whatever the world answers", () => {
       }),
       { numRuns: Number(process.env.MUTATIONS ?? 400) },
     );
+  });
+
+  test("at most one merge is under way per target", () => {
+    fc.assert(
+      fc.property(anyPlan, anyLimits, anyChoices, (plan, limits, choices) => {
+        simulate(plan, { ...limits, parallel: 4 }, choices, (state) => {
+          const targets = [...state.inFlight.values()]
+            .filter((command) => command.type === "merge-phase")
+            .map((command) => state.parents.get(command.phase) ?? "the run's branch");
+          expect(new Set(targets).size).toBe(targets.length);
+        });
+      }),
+      { numRuns: Number(process.env.MUTATIONS ?? 400) },
+    );
+  });
+
+  test("events of different phases may change places: the state is the same", () => {
+    const kinds = new Set<string>();
+    fc.assert(
+      fc.property(anyPlan, anyLimits, anyChoices, fc.nat(), (plan, limits, choices, from) => {
+        const { events } = simulate(plan, { ...limits, parallel: 4 }, choices);
+        const phaseIn = (event: RunEvent | undefined) =>
+          event !== undefined && "phase" in event ? event.phase : undefined;
+        const pairs = events.flatMap((event, at) => {
+          const [a, b] = [phaseIn(event), phaseIn(events[at + 1])];
+          return a !== undefined && b !== undefined && a !== b ? [at] : [];
+        });
+        // A few of each run: folding a journal anew for each pair is dear.
+        for (const at of [0, 1, 2].flatMap((n) => pairs[(from + n * 7) % Math.max(1, pairs.length)] ?? [])) {
+          const [a, b] = [events[at], events[at + 1]] as [RunEvent, RunEvent];
+          kinds.add(`${a.type} ${b.type}`);
+          const before = events.slice(0, at);
+          expect(replay([...before, b, a])).toEqual(replay([...before, a, b]));
+        }
+      }),
+      { numRuns: Number(process.env.MUTATIONS ?? 300) },
+    );
+    expect(kinds.size).toBeGreaterThan(40);
   });
 
   test("any prefix of any journal replays, the same journal gives the same state, and no decision is drawn twice", () => {

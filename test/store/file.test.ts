@@ -1,20 +1,30 @@
 import { appendFileSync, closeSync, openSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Fact } from "../../src/run/event.js";
-import { createJournal, journalPath, openJournal, readBlob, readJournal } from "../../src/store/file.js";
+import { FileStore } from "../../src/store/file.js";
 import { redactor } from "../../src/store/redact.js";
+import type { JournalRead } from "../../src/store/store.js";
 import { scratchFolder } from "../support/scratch.js";
 
-const options = { epoch: 1, redact: redactor({}), now: () => new Date(0) };
+const RUN = "r";
+const lease = { epoch: 1, redact: redactor({}) };
 const warned = (n: number): Fact => ({ type: "warned", message: `warning ${n} — “ümläut”\n` });
+const newStore = (): FileStore => new FileStore(scratchFolder(), () => new Date(0));
 
-function written(count: number): string {
-  const folder = scratchFolder();
-  const journal = createJournal(folder, options);
-  for (let n = 0; n < count; n++) journal.append(n, [warned(n)], { durable: n % 3 === 0 });
-  journal.close();
-  return folder;
+async function written(count: number): Promise<FileStore> {
+  const store = newStore();
+  const journal = await store.create(RUN, lease);
+  for (let n = 0; n < count; n++) journal.append([warned(n)]);
+  await journal.close();
+  return store;
+}
+
+async function readable(store: FileStore): Promise<Extract<JournalRead, { ok: true }>> {
+  const read = await store.read(RUN);
+  if (!read.ok) throw new Error(read.why);
+  return read;
 }
 
 /** This process's descriptors of a file. */
@@ -28,82 +38,65 @@ const openDescriptors = (path: string): number[] =>
   });
 
 describe("the journal file", () => {
-  test("gives back what was appended, and goes on after it", () => {
-    const folder = written(5);
-    const read = readJournal(folder);
-    if (!read.ok) throw new Error(read.why);
-    expect(read.events.map((event) => event.seq)).toEqual([1, 2, 3, 4, 5]);
-    const journal = openJournal(folder, { ...options, epoch: 2 }, read);
-    journal.append(5, [warned(5)], { durable: true });
-    journal.close();
-    const again = readJournal(folder);
-    expect(again.ok && again.events.map((event) => event.epoch)).toEqual([1, 1, 1, 1, 1, 2]);
-  });
-
-  test("refuses an append that does not follow the last event", () => {
-    const journal = createJournal(scratchFolder(), options);
-    expect(journal.append(1, [warned(0)], { durable: true })).toEqual({ ok: false, conflict: true });
-    expect(journal.append(0, [warned(0), warned(1)], { durable: true }).ok).toBe(true);
-    expect(journal.append(1, [warned(2)], { durable: true }).ok).toBe(false);
-    journal.close();
-  });
-
-  test("a torn end is cut, and the next event follows on the last whole one", () => {
-    const folder = written(4);
-    appendFileSync(journalPath(folder), '{"v":1,"seq":5,"at":"19');
-    const read = readJournal(folder);
-    if (!read.ok) throw new Error(read.why);
+  test("a torn end is cut, and the next event follows on the last whole one", async () => {
+    const store = await written(4);
+    appendFileSync(store.where(RUN), '{"v":1,"seq":5,"at":"19');
+    const read = await readable(store);
     expect([read.events.length, read.torn]).toEqual([4, 23]);
-    const journal = openJournal(folder, options, read);
-    journal.append(4, [warned(4)], { durable: true });
-    journal.close();
-    const again = readJournal(folder);
-    expect(again.ok && [again.events.length, again.torn]).toEqual([5, 0]);
+    const journal = await store.open(RUN, lease, read);
+    journal.append([warned(4)]);
+    await journal.close();
+    const again = await readable(store);
+    expect([again.events.length, again.torn]).toEqual([5, 0]);
   });
 
-  test("after a write that failed nothing more is taken, and what was there stays sound", () => {
-    const folder = scratchFolder();
-    const journal = createJournal(folder, options);
-    journal.append(0, [warned(0)], { durable: true });
+  test("after a write that failed nothing more is taken, and what was there stays sound", async () => {
+    const store = newStore();
+    const journal = await store.create(RUN, lease);
+    journal.append([warned(0)]);
+    await journal.flush();
     // A descriptor that is gone fails like a disk that is full: in the middle of the journal's life.
-    const held = openDescriptors(journalPath(folder));
+    const held = openDescriptors(store.where(RUN));
     for (const fd of held) closeSync(fd);
-    expect(() => journal.append(1, [warned(1)], { durable: true })).toThrow();
+    expect(() => journal.append([warned(1)])).toThrow();
     // The disk has room again, so to speak: the same descriptor works. What failed in between would be missing.
-    expect(held).toEqual([openSync(journalPath(folder), "a")]);
-    expect(() => journal.append(1, [warned(1)], { durable: true })).toThrow();
+    expect(held).toEqual([openSync(store.where(RUN), "a")]);
+    expect(() => journal.append([warned(1)])).toThrow();
+    await expect(journal.submit([warned(1)], () => {})).rejects.toThrow();
     for (const fd of held) closeSync(fd);
-    const read = readJournal(folder);
-    expect(read.ok && [read.events.length, read.torn]).toEqual([1, 0]);
+    const read = await readable(store);
+    expect([read.events.length, read.torn]).toEqual([1, 0]);
   });
 
-  test("an event of a newer version is refused, with its line", () => {
-    const folder = scratchFolder();
-    const journal = createJournal(folder, options);
-    journal.append(0, [warned(0), { ...warned(1), v: 99 } as unknown as Fact, warned(2)], { durable: true });
-    journal.close();
-    expect(readJournal(folder)).toMatchObject({ ok: false, line: 2, why: expect.stringContaining("version 99") });
+  test("an event of a newer version is refused, with its line", async () => {
+    const store = newStore();
+    const journal = await store.create(RUN, lease);
+    journal.append([warned(0), { ...warned(1), v: 99 } as unknown as Fact, warned(2)]);
+    await journal.close();
+    expect(await store.read(RUN)).toMatchObject({ ok: false, line: 2, why: expect.stringContaining("version 99") });
+    const seen: number[] = [];
+    (await store.watch(RUN, (events) => seen.push(...events.map(({ seq }) => seq)))).stop();
+    expect(seen).toEqual([1]);
   });
 
-  test("whatever bytes are flipped or lost, it reads a true prefix or names the damaged line", () => {
-    const folder = written(12);
-    const path = journalPath(folder);
+  test("whatever bytes are flipped or lost, it reads a true prefix or names the damaged line", async () => {
+    const store = await written(12);
+    const path = store.where(RUN);
     const whole = readFileSync(path);
-    const truth = readJournal(folder);
-    if (!truth.ok) throw new Error(truth.why);
-    fc.assert(
-      fc.property(
+    const truth = await readable(store);
+    await fc.assert(
+      fc.asyncProperty(
         fc.nat(whole.length - 1),
         fc.integer({ min: 1, max: 255 }),
         fc.nat(40),
         fc.boolean(),
-        (at, flip, length, cut) => {
+        async (at, flip, length, cut) => {
           const damaged = cut
             ? Buffer.concat([whole.subarray(0, at), whole.subarray(at + length + 1)])
             : Buffer.from(whole);
           if (!cut) damaged[at] = (damaged[at] as number) ^ flip;
           writeFileSync(path, damaged);
-          const read = readJournal(folder);
+          const read = await store.read(RUN);
           expect(read.events).toEqual(truth.events.slice(0, read.events.length));
           if (!read.ok) expect(read.line).toBe(read.events.length + 1);
         },
@@ -113,36 +106,27 @@ describe("the journal file", () => {
   });
 });
 
-describe("blobs and redaction", () => {
-  test("a blob is named by its content and checked when it is read", () => {
-    const folder = scratchFolder();
-    const journal = createJournal(folder, options);
-    const ref = journal.putBlob("hello");
-    expect(journal.putBlob("hello")).toBe(ref);
-    expect(journal.getBlob(ref)).toBe("hello");
-    writeFileSync(`${folder}/blobs/${ref.slice(7)}`, "tampered");
-    expect(readBlob(folder, ref)).toBeUndefined();
-    expect(readBlob(folder, "sha256:../../etc/passwd")).toBeUndefined();
-    journal.close();
-  });
-
-  test("secrets never reach the disk: known forms, and values of secret-looking variables", () => {
-    const folder = scratchFolder();
-    const secret = "correct-horse-battery-staple";
-    const journal = createJournal(folder, {
-      ...options,
-      redact: redactor({ MY_API_KEY: secret, PATH: "/usr/bin/and/some/more" }),
-    });
-    const key = `sk-ant-${"a1B2".repeat(8)}`;
-    journal.append(0, [{ type: "warned", message: `token ${secret} and ${key} in /usr/bin/and/some/more` }], {
-      durable: true,
-    });
-    const blob = journal.getBlob(journal.putBlob(`x ${secret}`));
-    journal.close();
-    const text = readFileSync(journalPath(folder), "utf8");
-    expect(text).not.toContain(secret);
-    expect(text).not.toContain(key);
-    expect(text).toContain("/usr/bin/and/some/more");
-    expect(blob).toBe("x [redacted]");
+describe("a blob's file", () => {
+  test("cut at every byte, or with any bit of any byte flipped, it is refused", async () => {
+    const store = newStore();
+    const journal = await store.create(RUN, lease);
+    const ref = journal.putBlob('{"goal":"src/ä.ts"}');
+    await journal.close();
+    const file = join(dirname(store.where(RUN)), "blobs", ref.slice("sha256:".length));
+    const bytes = readFileSync(file);
+    for (let length = 0; length < bytes.length; length++) {
+      writeFileSync(file, bytes.subarray(0, length));
+      expect(await store.getBlob(RUN, ref)).toBeUndefined();
+    }
+    for (let at = 0; at < bytes.length; at++) {
+      for (let bit = 0; bit < 8; bit++) {
+        const damaged = Buffer.from(bytes);
+        damaged[at] = (damaged[at] ?? 0) ^ (1 << bit);
+        writeFileSync(file, damaged);
+        expect(await store.getBlob(RUN, ref)).toBeUndefined();
+      }
+    }
+    writeFileSync(file, bytes);
+    expect(await store.getBlob(RUN, ref)).toBe('{"goal":"src/ä.ts"}');
   });
 });

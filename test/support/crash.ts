@@ -7,7 +7,7 @@ import { findProcesses } from "../../src/agents/processes.js";
 import { readConversation } from "../../src/rehearsal/conversation.js";
 import { call, message } from "../../src/rehearsal/reply.js";
 import type { FactType, RunEvent } from "../../src/run/event.js";
-import { readJournal } from "../../src/store/file.js";
+import { FileStore } from "../../src/store/file.js";
 import { TOOL_PREFIX } from "../../src/tools/mcp.js";
 import { planFiles } from "./plans.js";
 import { type Files, git, scratchFolder, scratchRepo } from "./scratch.js";
@@ -141,7 +141,10 @@ export async function crashAt(
     expect(k).toBeGreaterThan(truth.events - 10);
     return { redone: [], first, resumed };
   }
-  expect(resumed.code, resumed.stdout.slice(-3_000) + resumed.stderr).toBe(0);
+  expect(
+    resumed.code,
+    `${first.stdout.slice(-20_000)}\n---- resumed\n${resumed.stdout.slice(-40_000)}${resumed.stderr}`,
+  ).toBe(0);
   expect(treeOf(place.repo)).toBe(truth.tree);
   expect(git(place.repo, "status", "--porcelain")).toBe("");
   expect(git(place.repo, "branch", "--list", "segno/*")).toBe("");
@@ -154,7 +157,7 @@ export async function crashAt(
     ? (JSON.parse(readFileSync(aliveFile, "utf8").split("\n")[0] ?? "[]") as string[])
     : [];
   expect(alive.filter((marker) => marker.startsWith(`${id}:`))).toEqual([]);
-  const read = readJournal(join(place.repo, ".segno/runs", id));
+  const read = await new FileStore(place.repo).read(id);
   expect(read.ok && read.events.at(-1)?.type).toBe("run-completed");
   await sleep(50);
   expect(await findProcesses((marker) => marker.startsWith(`${id}:`))).toEqual([]);

@@ -13,7 +13,7 @@ import { type Behaviour, type Exchange, startStandIn } from "../../src/rehearsal
 import { rehearsalEnv } from "../../src/rehearsal/stage.js";
 import { worker } from "../../src/rehearsal/worker.js";
 import type { FactOf, FactType, RunEvent } from "../../src/run/event.js";
-import { addLearned } from "../../src/store/learned.js";
+import { FileStore } from "../../src/store/file.js";
 import { scratchFolder, whenOver } from "./scratch.js";
 
 export interface RehearsalOptions {
@@ -69,7 +69,7 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
     permission_mode: "bypassPermissions",
     ...options.config,
   });
-  if (options.learned !== undefined) addLearned(options.repo, "claude", options.learned);
+  if (options.learned !== undefined) await new FileStore(options.repo).learn("claude", options.learned);
   const hands: Hands = {
     agent: claudeAgent(undefined),
     agentEnv: env,
@@ -83,6 +83,7 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
     },
   };
   const started = await startRun(
+    new FileStore(options.repo),
     prepared.value,
     {
       cwd: options.repo,
@@ -111,8 +112,8 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
 
 /** Takes the run up again, with the same stand-in. */
 export async function resumeRehearsal({ world, hands }: Rehearsed): Promise<string> {
-  const { run, top, config } = world.run.state;
-  const resumed = await resumeRun(top, run, config, hands);
+  const { run, config } = world.run.state;
+  const resumed = await resumeRun(new FileStore(world.top), world.top, run, config, hands);
   if (!resumed.ok) throw new Error(`the run was not resumed: ${JSON.stringify(resumed.failure)}`);
   const status = await conductRun(resumed.value);
   await expectNoProcess(run);

@@ -1,9 +1,9 @@
 /** A journal as a run would leave it in the middle of its work, with fixed times: for frames that must not change. */
 import { configSchema } from "../../src/config/schema.js";
-import { prepareSegnoFolder, runFolder } from "../../src/engine/runs.js";
+import { prepareSegnoFolder } from "../../src/engine/runs.js";
 import type { Phase } from "../../src/plan/model.js";
 import type { Fact } from "../../src/run/event.js";
-import { createJournal } from "../../src/store/file.js";
+import { FileStore } from "../../src/store/file.js";
 
 export const SAMPLE = "20260102-030405-abcd";
 
@@ -73,7 +73,6 @@ const handedOver = (of: string, n: number): Fact[] => {
       type: "checkpoint-saved",
       ...place,
       checkpoint: "sha256:",
-      slot: "",
       source: "tool",
       tokens: 812,
       contradictions: [],
@@ -135,8 +134,7 @@ export function sampleFacts(): Fact[] {
       config: configSchema.parse({}),
       parallel: 1,
       gates: "block",
-      top: "/",
-      cwd: "/",
+      folder: "",
       branch: "main",
       head: "h",
       takenAsDone: [],
@@ -196,11 +194,11 @@ export const SAMPLE_QUESTION: Fact = {
 };
 
 /** Writes it as a run of this repository. */
-export function writeSample(top: string, facts: readonly Fact[]): void {
+export async function writeSample(top: string, facts: readonly Fact[]): Promise<void> {
   prepareSegnoFolder(top);
   let seconds = 0;
   const now = () => new Date(Date.parse("2026-01-02T03:04:05Z") + seconds++ * 20_000);
-  const journal = createJournal(runFolder(top, SAMPLE), { epoch: 1, redact: (text) => text, now });
-  for (const [index, fact] of facts.entries()) journal.append(index, [fact], { durable: false });
-  journal.close();
+  const journal = await new FileStore(top, now).create(SAMPLE, { epoch: 1, redact: (text) => text });
+  for (const fact of facts) journal.append([fact]);
+  await journal.close();
 }

@@ -122,8 +122,7 @@ export function simulate(
     config: configSchema.parse(limits),
     parallel,
     gates: "block",
-    top: "/",
-    cwd: "/",
+    folder: "",
     branch: "main",
     head: "h",
     takenAsDone: [],
@@ -164,7 +163,7 @@ function answer(command: Command, plan: Plan, choose: (n: number) => number): Fa
           head: "h",
           baseline: "b",
           staged: [],
-          worktree: command.apart === true ? { folder: `/w/${phase}`, branch: `segno/r/${phase}` } : undefined,
+          worktree: command.apart === true ? { branch: `segno/r/${phase}` } : undefined,
         },
       ];
     case "start-session": {
@@ -285,7 +284,7 @@ function turn(
 function meddle(state: RunState, choose: (n: number) => number): Fact[] {
   switch (choose(60)) {
     case 59:
-      return [{ type: "stop-requested", by: "test" }];
+      return [{ type: "stop-requested", by: "test", cause: "asked" }];
     case 58:
       return [{ type: "limit-reached", until: new Date(Date.parse(state.now) + 60_000).toISOString(), message: "x" }];
     case 57:

@@ -31,7 +31,7 @@ describe.concurrent("the live screen, in a pseudo-terminal", () => {
   ] as const) {
     test(`golden frame at ${columns} by ${rows}, with a question, and after it was left nothing remains`, async () => {
       const repo = scratchRepo({});
-      writeSample(repo, [...sampleFacts(), SAMPLE_QUESTION]);
+      await writeSample(repo, [...sampleFacts(), SAMPLE_QUESTION]);
       const env = { PATH: process.env.PATH ?? "", HOME: repo };
       const pty = inPty([process.execPath, SEGNO, "watch"], { cwd: repo, env, columns, rows });
       const frame = await pty.until((lines) => lines.some((line) => line.includes("a answer")), "the screen");
@@ -51,7 +51,7 @@ describe.concurrent("the live screen, in a pseudo-terminal", () => {
 
   test("NO_COLOR: no colour at all", async () => {
     const repo = scratchRepo({});
-    writeSample(repo, sampleFacts());
+    await writeSample(repo, sampleFacts());
     const env = { PATH: process.env.PATH ?? "", HOME: repo, NO_COLOR: "1" };
     const pty = inPty([process.execPath, SEGNO, "watch"], { cwd: repo, env, columns: 100, rows: 30 });
     await pty.until((lines) => lines.some((line) => line.includes("q quit")), "the screen");

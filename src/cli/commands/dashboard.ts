@@ -1,4 +1,6 @@
 /** `dashboard`: the web page of this repository's runs. */
+import { Git } from "../../git/git.js";
+import { FileStore } from "../../store/file.js";
 import { openDashboard } from "../../web/dashboard.js";
 import { openInBrowser } from "../browser.js";
 import { EXIT } from "../exit.js";
@@ -21,7 +23,9 @@ export async function dashboardCommand(named: string | undefined, flags: Dashboa
   const port = Number(flags.port ?? 0);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     return printFailure({ type: "usage", what: `${flags.port} is no port.`, fix: "Give a number up to 65535." }, json);
-  const dashboard = await openDashboard(top.value, port).catch((error: NodeJS.ErrnoException) => error);
+  const dashboard = await openDashboard(new FileStore(top.value), new Git(top.value), port).catch(
+    (error: NodeJS.ErrnoException) => error,
+  );
   if (dashboard instanceof Error)
     return printFailure(
       {

@@ -1,11 +1,9 @@
 import { statfsSync } from "node:fs";
 import { basename } from "node:path";
 import { findProcesses, sweep } from "../../agents/processes.js";
-import { RUN_LOCK } from "../../engine/claim.js";
-import { listRuns, runFolder } from "../../engine/runs.js";
-import { isOfRun } from "../../engine/world.js";
+import { isOfRun } from "../../engine/marker.js";
 import { openRepository } from "../../git/start.js";
-import { holderOf } from "../../store/lock.js";
+import { FileStore } from "../../store/file.js";
 import { agentFor } from "../agent.js";
 import { askChoice, isTerminal } from "../ask.js";
 import { EXIT } from "../exit.js";
@@ -113,7 +111,9 @@ async function leftovers(fix: boolean, json: boolean): Promise<Finding> {
   const name = "left-overs";
   if (opened === undefined || !opened.ok) return { name, ok: true, detail: "none looked for" };
   const { top } = opened.git;
-  const dead = listRuns(top).filter((run) => holderOf(runFolder(top, run), RUN_LOCK) === undefined);
+  const store = new FileStore(top);
+  const dead: string[] = [];
+  for (const run of await store.list()) if ((await store.holder(run)) === undefined) dead.push(run);
   const isDead = (marker: string) => dead.some((run) => isOfRun(run)(marker));
   const found = await findProcesses(isDead);
   if (found.length === 0) return { name, ok: true, detail: "no process of a dead run" };

@@ -1,5 +1,6 @@
 import { forecastOf } from "../../engine/forecasting.js";
 import { planOptions, preparePlan } from "../../engine/start.js";
+import { FileStore } from "../../store/file.js";
 import { thousands } from "../../view/lines.js";
 import { table } from "../../view/table.js";
 import { EXIT } from "../exit.js";
@@ -26,7 +27,9 @@ export async function forecastCommand(plan: string, flags: ForecastFlags): Promi
   if (!prepared.ok) return printFailure(prepared.failure, json);
   const { parsed, repository } = prepared.value;
   const phases = parsed.plan.phases.filter((phase) => flags.force === true || phase.mark !== "done");
-  const forecast = forecastOf(parsed.plan, phases, repository.git.top, config, {
+  const { top } = repository.git;
+  const learned = await new FileStore(top).learned(config.agent);
+  const forecast = forecastOf(parsed.plan, phases, top, config, learned, {
     force: flags.force === true,
     quality: flags.quality === true,
   });

@@ -1,11 +1,10 @@
 /** `diff`, `undo`, `snapshots`, `clean`: what a run did to the repository, and how to take it back. */
-import { rmSync } from "node:fs";
 import { readRun } from "../../engine/resume.js";
-import { listRuns, runFolder } from "../../engine/runs.js";
 import { Git } from "../../git/git.js";
 import { contains } from "../../git/merge.js";
 import { canMoveBack, type UndoProblem, undoCommits } from "../../git/undo.js";
 import type { RunEvent } from "../../run/event.js";
+import { FileStore } from "../../store/file.js";
 import { askChoice, isTerminal } from "../ask.js";
 import { EXIT } from "../exit.js";
 import { printFailure } from "../print.js";
@@ -31,10 +30,11 @@ interface Found {
 async function find(run: string | undefined, phase: string | undefined, json: boolean): Promise<Found | number> {
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
-  const runs = listRuns(top.value);
+  const store = new FileStore(top.value);
+  const runs = await store.list();
   const id = run ?? runs[0];
   if (id === undefined || !runs.includes(id)) return printFailure({ type: "no-run", run }, json);
-  const read = readRun(top.value, id);
+  const read = await readRun(store, id);
   if (!read.ok) return printFailure(read.failure, json);
   const { events, state } = read.value;
   if (phase !== undefined && !state.phases.has(phase)) {
@@ -173,8 +173,9 @@ export async function cleanCommand(flags: { json?: boolean; dryRun?: boolean; sn
   const git = new Git(top.value);
   const removed: string[] = [];
   const kept: { run: string; why: string }[] = [];
-  for (const run of listRuns(top.value)) {
-    const read = readRun(top.value, run);
+  const store = new FileStore(top.value);
+  for (const run of await store.list()) {
+    const read = await readRun(store, run);
     const why = !read.ok
       ? "its journal cannot be read"
       : read.value.state.status !== "completed"
@@ -191,7 +192,7 @@ export async function cleanCommand(flags: { json?: boolean; dryRun?: boolean; sn
     if (flags.dryRun === true) continue;
     for (const ref of (await git.line(["for-each-ref", "--format=%(refname)", `refs/segno/${run}/`])).split("\n"))
       if (ref !== "") await git.raw(["update-ref", "-d", ref]);
-    rmSync(runFolder(top.value, run), { recursive: true, force: true });
+    await store.remove(run);
   }
   if (json) console.log(JSON.stringify({ removed, kept }));
   else {

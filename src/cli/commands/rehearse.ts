@@ -5,7 +5,8 @@ import type { PlanOptions } from "../../plan/model.js";
 import { startStandIn } from "../../rehearsal/server.js";
 import { EXAMPLE_PLAN, rehearsalEnv, type Stage, sameFolder, stageClone, stageExample } from "../../rehearsal/stage.js";
 import { worker } from "../../rehearsal/worker.js";
-import { RunReport } from "../../view/report.js";
+import { FileStore } from "../../store/file.js";
+import { RunView } from "../../view/board.js";
 import { agentFor } from "../agent.js";
 import { conduct } from "../conduct.js";
 import { readFormat } from "../format.js";
@@ -74,15 +75,16 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
     }),
   });
   try {
-    const report = new RunReport();
+    const view = new RunView();
     const screen = hasScreen(flags);
-    const print = screen ? () => {} : eventPrinter(json, report);
+    const print = screen ? () => {} : eventPrinter(json, view);
     const env = rehearsalEnv(stage, standIn.url);
     const prepared = await preparePlan(place, example ? EXAMPLE_PLAN : (plan as string), options);
     if (!prepared.ok) return printFailure(prepared.failure, json);
     const gates = example || flags.enforceGates === true ? "block" : "report";
     const signals = listenToSignals();
     const started = await startRun(
+      new FileStore(prepared.value.repository.git.top),
       prepared.value,
       { cwd: place, config, mode: "rehearsal", gates, allowDirty: false, format: format.value },
       {
@@ -93,13 +95,13 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
         permissionMode: config.permission_mode ?? "bypassPermissions",
         worktrees: join(stage.folder, "worktrees"),
         onEvent: (event) => {
-          report.take(event);
+          view.take(event);
           print(event);
         },
       },
     );
     if (!started.ok) return printFailure(started.failure, json);
-    const code = await conduct(started.value, report, signals, { json, dashboard: flags.dashboard, screen });
+    const code = await conduct(started.value, view, signals, { json, dashboard: flags.dashboard, screen });
     const twice = [...done.values()].filter((times) => times > 1).length;
     if (!json)
       console.log(

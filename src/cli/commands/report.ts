@@ -1,5 +1,6 @@
 /** `report`: a run as one file, for a pull request or a CI artifact. */
 import { writeFileSync } from "node:fs";
+import { Git } from "../../git/git.js";
 import { markdownReport } from "../../view/markdown-report.js";
 import { figuresOf } from "../../view/report.js";
 import { gather, renderReport } from "../../web/report.js";
@@ -17,8 +18,8 @@ export interface ReportFlags {
 export async function reportCommand(named: string | undefined, flags: ReportFlags): Promise<number> {
   const found = await findRun(named);
   if (!found.ok) return printFailure(found.failure, flags.json === true);
-  const { top, run } = found.value;
-  const runs = new Runs(top);
+  const { top, store, run } = found.value;
+  const runs = new Runs(store, new Git(top));
   const reported = await gather(runs, run);
   if (reported === undefined)
     return printFailure({ type: "nothing-to-resume", run, why: "its journal is empty" }, flags.json === true);

@@ -1,6 +1,8 @@
+import { join } from "node:path";
 import { findInterrupted, type Interrupted } from "../../engine/interrupted.js";
-import { readRun, resumeRun } from "../../engine/resume.js";
-import { listRuns } from "../../engine/runs.js";
+import { checkoutOf, readRun, resumeRun } from "../../engine/resume.js";
+import { FileStore } from "../../store/file.js";
+import type { Store } from "../../store/store.js";
 import { conduct } from "../conduct.js";
 import { agentProblem, realHands } from "../hands.js";
 import { permissionMode } from "../permission.js";
@@ -18,20 +20,23 @@ export async function resumeCommand(run: string | undefined, flags: ResumeFlags)
   if (!settings.ok) return printFailure(settings.failure, json);
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
+  const store = new FileStore(top.value);
   if (run === undefined) {
-    const found = findInterrupted(top.value, undefined, new Date());
+    const found = await findInterrupted(store, undefined, new Date());
     if (found === undefined) {
       return printFailure({ type: "nothing-to-resume", run: undefined, why: "no run is interrupted" }, json);
     }
-    return goOn(found, settings.value, flags);
+    return goOn(store, top.value, found, settings.value, flags);
   }
-  if (!listRuns(top.value).includes(run)) return printFailure({ type: "no-run", run }, json);
-  const read = readRun(top.value, run);
+  if (!(await store.list()).includes(run)) return printFailure({ type: "no-run", run }, json);
+  const read = await readRun(store, run);
   if (!read.ok) return printFailure(read.failure, json);
-  return goOn({ run, state: read.value.state }, settings.value, flags);
+  return goOn(store, top.value, { run, state: read.value.state }, settings.value, flags);
 }
 
 export async function goOn(
+  store: Store,
+  top: string,
   { run, state }: Pick<Interrupted, "run" | "state">,
   settings: Settings,
   flags: ResumeFlags,
@@ -51,20 +56,17 @@ export async function goOn(
   if (!mode.ok) return printFailure(mode.failure, json);
   // What was decided about its age here holds there, too.
   const decided = { SEGNO_RESUME_WINDOW_HOURS: "8760" };
-  if (goesToBackground(flags)) return runInBackground(state.top, flags, [], decided);
-  const { hands, report } = realHands(mode.value, chosen, json);
-  const unusable = await agentProblem(hands, state.cwd);
+  if (goesToBackground(flags)) return runInBackground(top, flags, [], decided);
+  const { hands, view } = realHands(mode.value, chosen, json);
+  const place = await checkoutOf(top, state.branch);
+  if (!place.ok) return printFailure(place.failure, json);
+  const unusable = await agentProblem(hands, join(place.value.git.top, state.folder));
   if (unusable !== undefined) return printFailure(unusable, json);
   if (!json) console.log(`Going on with run ${run} of ${state.plan.file}.`);
-  for (const event of pastEvents(state.top, run)) report.take(event);
+  for (const event of (await store.read(run)).events) view.take(event);
   const signals = listenToSignals();
-  const resumed = await resumeRun(state.top, run, { ...chosen, permission_mode: mode.value }, hands);
+  const resumed = await resumeRun(store, top, run, { ...chosen, permission_mode: mode.value }, hands);
   return resumed.ok
-    ? conduct(resumed.value, report, signals, { json, dashboard: flags.dashboard })
+    ? conduct(resumed.value, view, signals, { json, dashboard: flags.dashboard })
     : printFailure(resumed.failure, json);
-}
-
-function pastEvents(top: string, run: string) {
-  const read = readRun(top, run);
-  return read.ok ? read.value.events : [];
 }

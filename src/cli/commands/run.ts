@@ -3,6 +3,7 @@ import { findInterrupted, type Interrupted } from "../../engine/interrupted.js";
 import { samePlan } from "../../engine/plan-reading.js";
 import { dirtyTree, type Prepared, planOptions, preparePlan, startRun } from "../../engine/start.js";
 import { selectPhases } from "../../plan/select.js";
+import { FileStore } from "../../store/file.js";
 import { askChoice, isTerminal } from "../ask.js";
 import { conduct } from "../conduct.js";
 import { dryRun } from "../dry-run.js";
@@ -57,14 +58,15 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
   if (flags.dryRun === true) return dryRun(parsed, selected.ids, flags.force === true, json);
   const interrupted = await runToGoOnWith(prepared.value, settings.value, flags);
   if (!interrupted.ok) return fail(interrupted.failure);
-  if (interrupted.value !== undefined) return goOn(interrupted.value, settings.value, flags);
+  const { top } = prepared.value.repository.git;
+  if (interrupted.value !== undefined) return goOn(new FileStore(top), top, interrupted.value, settings.value, flags);
   const apart = settings.value.config.workspace === "worktree";
   const dirty = apart || flags.allowDirty === true ? undefined : await dirtyTree(prepared.value);
   if (dirty !== undefined) return fail(dirty);
   const mode = await permissionMode(settings.value.config, settings.value.file, json);
   if (!mode.ok) return fail(mode.failure);
-  if (goesToBackground(flags)) return runInBackground(prepared.value.repository.git.top, flags, ["--fresh"]);
-  const { hands, report } = realHands(mode.value, settings.value.config, json);
+  if (goesToBackground(flags)) return runInBackground(top, flags, ["--fresh"]);
+  const { hands, view } = realHands(mode.value, settings.value.config, json);
   const config = { ...settings.value.config, permission_mode: mode.value };
   const unusable = await agentProblem(hands, process.cwd());
   if (unusable !== undefined) return fail(unusable);
@@ -73,6 +75,7 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
   const place = workplace?.value ?? { prepared: prepared.value, cwd: process.cwd(), close: undefined };
   const signals = listenToSignals();
   const started = await startRun(
+    new FileStore(place.prepared.repository.git.top),
     place.prepared,
     {
       cwd: place.cwd,
@@ -88,7 +91,7 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
     hands,
   );
   if (!started.ok) return fail(started.failure);
-  const code = await conduct(started.value, report, signals, { json, dashboard: flags.dashboard });
+  const code = await conduct(started.value, view, signals, { json, dashboard: flags.dashboard });
   if (place.close !== undefined) await place.close(started.value.run.state.status === "completed", json);
   return code;
 }
@@ -97,7 +100,8 @@ async function resumeNewest(settings: Settings, flags: RunFlags): Promise<number
   const json = flags.json === true;
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
-  const found = findInterrupted(top.value, undefined, new Date());
+  const store = new FileStore(top.value);
+  const found = await findInterrupted(store, undefined, new Date());
   const window = settings.config.resume_window_hours;
   if (found === undefined || found.hours > window) {
     const why =
@@ -106,7 +110,7 @@ async function resumeNewest(settings: Settings, flags: RunFlags): Promise<number
         : `the newest, ${found.run}, was interrupted more than ${window} hours ago`;
     return printFailure({ type: "nothing-to-resume", run: undefined, why }, json);
   }
-  return goOn(found, settings, flags);
+  return goOn(store, top.value, found, settings, flags);
 }
 
 /** An interrupted run of this plan: taken up if it is young, asked about if it is old, left if the plan is another. */
@@ -118,7 +122,7 @@ async function runToGoOnWith(
   const chosen = flags.phases ?? flags.from ?? flags.only;
   if (flags.fresh === true || flags.force === true || chosen !== undefined) return good(undefined);
   const { plan } = parsed;
-  const found = findInterrupted(repository.git.top, plan.file, new Date());
+  const found = await findInterrupted(new FileStore(repository.git.top), plan.file, new Date());
   if (found === undefined) return good(undefined);
   const json = flags.json === true;
   if (!samePlan(found.state.plan, plan)) {

@@ -1,7 +1,8 @@
 /** `runs` and `logs`: what was run here, and what happened in it. */
 
+import { Git } from "../../git/git.js";
 import type { RunEvent } from "../../run/event.js";
-import { followJournal } from "../../store/follow.js";
+import { FileStore } from "../../store/file.js";
 import { isOverAfter, lineOf, thousands } from "../../view/lines.js";
 import { table } from "../../view/table.js";
 import { Runs } from "../../web/runs.js";
@@ -14,7 +15,7 @@ export async function runsCommand(flags: { json?: boolean }): Promise<number> {
   const json = flags.json === true;
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
-  const rows = new Runs(top.value).list();
+  const rows = await new Runs(new FileStore(top.value), new Git(top.value)).list();
   if (json) console.log(JSON.stringify(rows));
   else if (rows.length === 0) console.log("No run yet. Begin one with: segno run PLAN.md");
   else
@@ -54,22 +55,29 @@ export async function logsCommand(named: string | undefined, flags: LogsFlags): 
     );
   };
   process.stdout.on("error", () => process.exit(EXIT.done));
-  await new Promise<void>((resolve) => {
-    let over = false;
-    const done = () => {
-      following.stop();
-      resolve();
-    };
-    const following = followJournal(found.value.folder, (events) => {
-      for (const event of events) {
-        print(event);
-        over = isOverAfter(event, over);
-      }
-      if (flags.follow === true && over) setImmediate(done);
-    });
-    if (flags.follow !== true) done();
-    process.once("SIGINT", done);
+  const { store, run } = found.value;
+  if (flags.follow !== true) {
+    const read = await store.read(run);
+    for (const event of read.events) print(event);
+    if (read.ok) return EXIT.done;
+    const { where: file, line, why, events } = read;
+    return printFailure({ type: "journal", file, line, why, readable: events.length }, flags.json === true);
+  }
+  let over = false;
+  let done = () => {};
+  const ended = new Promise<void>((resolve) => {
+    done = resolve;
   });
+  process.once("SIGINT", () => done());
+  const watching = await store.watch(run, (events) => {
+    for (const event of events) {
+      print(event);
+      over = isOverAfter(event, over);
+    }
+    if (over) done();
+  });
+  await ended;
+  watching.stop();
   return EXIT.done;
 }
 

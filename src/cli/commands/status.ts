@@ -1,32 +1,29 @@
-import { listRuns, runFolder } from "../../engine/runs.js";
-import { journalPath, readJournal } from "../../store/file.js";
+import { RunView } from "../../view/board.js";
 import { layersTable } from "../../view/context-report.js";
-import { RunReport } from "../../view/report.js";
+import { figuresOf } from "../../view/report.js";
 import { summaryTable } from "../../view/summary.js";
 import { EXIT } from "../exit.js";
+import { findRun } from "../found-run.js";
 import { printFailure } from "../print.js";
-import { repositoryTop } from "../top.js";
 
 export async function statusCommand(
   run: string | undefined,
   flags: { json?: boolean; context?: boolean },
 ): Promise<number> {
   const json = flags.json === true;
-  const top = await repositoryTop();
-  if (!top.ok) return printFailure(top.failure, json);
-  const runs = listRuns(top.value);
-  const id = run ?? runs[0];
-  if (id === undefined || !runs.includes(id)) return printFailure({ type: "no-run", run }, json);
-  const folder = runFolder(top.value, id);
-  const read = readJournal(folder);
-  if (!read.ok)
-    return printFailure(
-      { type: "journal", file: journalPath(folder), line: read.line, why: read.why, readable: read.events.length },
-      json,
-    );
-  const report = new RunReport();
-  for (const event of read.events) report.take(event);
-  const { figures } = report;
+  const found = await findRun(run);
+  if (!found.ok) return printFailure(found.failure, json);
+  const { store, run: named } = found.value;
+  const read = await store.read(named);
+  if (!read.ok) {
+    const { where: file, line, why, events } = read;
+    return printFailure({ type: "journal", file, line, why, readable: events.length }, json);
+  }
+  const view = new RunView();
+  for (const event of read.events) view.take(event);
+  if (view.board === undefined)
+    return printFailure({ type: "nothing-to-resume", run: named, why: "its journal is empty" }, json);
+  const figures = figuresOf(view.board);
   if (json) {
     const { run: id, plan, status, phases, questions } = figures;
     console.log(JSON.stringify({ run: id, plan, status, phases, ...(questions.length > 0 ? { questions } : {}) }));

@@ -1,12 +1,11 @@
 /** `pause`, `continue`, `stop`, `skip`, `answer`: from any terminal in the repository, through the door of the run that is in progress. */
 
-import { RUN_LOCK } from "../../engine/claim.js";
-import { type DoorFile, readDoor, skipPhase } from "../../engine/door.js";
+import { skipPhase } from "../../engine/door.js";
 import { findInterrupted } from "../../engine/interrupted.js";
 import { answerQuestion } from "../../engine/questions.js";
 import { appendToRun } from "../../engine/resume.js";
-import { listRuns, runFolder } from "../../engine/runs.js";
-import { holderOf } from "../../store/lock.js";
+import { FileStore } from "../../store/file.js";
+import type { Address, Store } from "../../store/store.js";
 import { EXIT } from "../exit.js";
 import { knock } from "../knock.js";
 import { printFailure } from "../print.js";
@@ -18,9 +17,10 @@ export async function steerCommand(act: Act, flags: { json?: boolean }): Promise
   const json = flags.json === true;
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
-  const live = liveRun(top.value);
+  const store = new FileStore(top.value);
+  const live = await liveRun(store);
   if (live !== undefined) return knockAndSay(live, act, {}, json);
-  const left = findInterrupted(top.value, undefined, new Date());
+  const left = await findInterrupted(store, undefined, new Date());
   return say(
     json,
     false,
@@ -34,12 +34,13 @@ export async function skipCommand(phase: string, flags: { json?: boolean }): Pro
   const json = flags.json === true;
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
-  const live = liveRun(top.value);
+  const store = new FileStore(top.value);
+  const live = await liveRun(store);
   if (live !== undefined) return knockAndSay(live, "skip", { phase }, json);
-  const left = findInterrupted(top.value, undefined, new Date());
+  const left = await findInterrupted(store, undefined, new Date());
   if (left === undefined) return say(json, false, "No run is in progress or interrupted here.");
   // Nobody holds the run: what is asked is written into its journal for whoever takes it up again.
-  const said = await appendToRun(top.value, left.run, (run) => skipPhase({ run }, phase));
+  const said = await appendToRun(store, left.run, (run) => skipPhase({ run }, phase));
   if (!said.ok) return printFailure(said.failure, json);
   return typeof said.value === "string" ? say(json, true, said.value) : say(json, false, said.value.missing);
 }
@@ -52,31 +53,29 @@ export async function answerCommand(words: string[], flags: { json?: boolean }):
     return say(json, false, "Answer with: segno answer [RUN] [QUESTION] CHOICE");
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
-  const live = liveRun(top.value);
+  const store = new FileStore(top.value);
+  const live = await liveRun(store);
   if (live !== undefined && (named === undefined || named === live.run)) {
     return knockAndSay(live, "answer", { question, answer }, json);
   }
-  const left = named ?? findInterrupted(top.value, undefined, new Date())?.run;
-  if (left === undefined || !listRuns(top.value).includes(left)) {
+  const left = named ?? (await findInterrupted(store, undefined, new Date()))?.run;
+  if (left === undefined || !(await store.list()).includes(left)) {
     return say(json, false, "No run is in progress or interrupted here, so nothing is asked.");
   }
-  const said = await appendToRun(top.value, left, (run) => answerQuestion(run, question, answer, "segno answer"));
+  const said = await appendToRun(store, left, (run) => answerQuestion(run, question, answer, "segno answer"));
   if (!said.ok) return printFailure(said.failure, json);
   return typeof said.value === "string" ? say(json, true, said.value) : say(json, false, said.value.missing);
 }
 
 /** The run that a living process holds in this checkout. */
-function liveRun(top: string): DoorFile | undefined {
-  for (const run of listRuns(top)) {
-    const folder = runFolder(top, run);
-    if (holderOf(folder, RUN_LOCK) !== undefined) return readDoor(folder);
-  }
+async function liveRun(store: Store): Promise<Address | undefined> {
+  for (const run of await store.list()) if ((await store.holder(run)) !== undefined) return store.address(run);
   return undefined;
 }
 
 /** Knocks, and says what came back. */
 export async function knockAndSay(
-  door: Pick<DoorFile, "url" | "token">,
+  door: Pick<Address, "url" | "token">,
   path: string,
   body: object,
   json: boolean,

@@ -3,8 +3,8 @@ import { GitError } from "../../git/git.js";
 import { PARTIAL, TRAILERS, taskTrailer } from "../../git/history.js";
 import { markPlanFile } from "../../plan/write-back.js";
 import type { CommitKind } from "../../run/command.js";
-import { type Attempt, isAttempt, phaseOf, type RunState, stateOfPhase } from "../../run/state.js";
-import { dropCheckpoints } from "../checkpoint.js";
+import { type Attempt, lastAttempt } from "../../run/phase.js";
+import { phaseOf } from "../../run/state.js";
 import { groundOf } from "../ground.js";
 import { removeHandoff, writeHandoff } from "../handoff.js";
 import { markPlan } from "../marks.js";
@@ -26,11 +26,13 @@ const MB = 1024 * 1024;
 export const commit: Performer<"commit"> = async (world, { id, phase, attempt, kind }) => {
   const { run } = world;
   const { plan, config } = run.state;
-  const state = attemptOf(run.state, phase);
+  const state = attemptOf(world, phase);
+  const { ground } = state;
+  const { merge } = state.train;
   const { git, branch } = groundOf(world, phase);
   if (kind !== "handover") await coolDown(world, phase);
-  if (kind === "handover" && state.merge !== undefined) {
-    run.append({ type: "commit-skipped", command: id, phase, attempt, kind, why: "a merge is under way" });
+  if (kind === "handover" && merge !== undefined) {
+    await run.record({ type: "commit-skipped", command: id, phase, attempt, kind, why: "a merge is under way" });
     return;
   }
   await reportPlanEdits(world, phase, state);
@@ -39,7 +41,7 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
   if (kind === "failed") await writeHandoff(world, phase);
   if (kind === "phase") removeHandoff(world, phase);
   if (kind === "failed" && !config.commit_on_failure) {
-    run.append({ type: "commit-skipped", command: id, phase, attempt, kind, why: "commit_on_failure is off" });
+    await run.record({ type: "commit-skipped", command: id, phase, attempt, kind, why: "commit_on_failure is off" });
     return;
   }
   const request: CommitRequest = {
@@ -48,12 +50,12 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
     command: id,
     trailers: trailersOf(world, phase, state, kind === "phase" ? "done" : PARTIAL),
     // What is merged in is compared with what the phase had before.
-    baseline: kind === "merge" && state.merge !== undefined ? state.merge.tip : state.baseline,
-    head: kind === "merge" && state.merge !== undefined ? state.merge.tip : state.head,
+    baseline: kind === "merge" && merge !== undefined ? merge.tip : ground.baseline,
+    head: kind === "merge" && merge !== undefined ? merge.tip : ground.head,
     merging: kind === "merge",
-    staged: state.staged,
+    staged: ground.staged,
     // What the user changes in their checkout is nowhere else.
-    usersPaths: state.worktree === undefined ? run.state.usersPaths : new Map(),
+    usersPaths: ground.worktree === undefined ? run.state.usersPaths : new Map(),
     branch,
     limits: { maxFileBytes: config.max_file_mb * MB, maxBinaryBytes: config.max_binary_mb * MB },
     plan: { files: plan.files, marked },
@@ -62,7 +64,7 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
   const outcome = kept ?? (await commitChanges(git, request).catch(asFailure));
   switch (outcome.type) {
     case "made":
-      run.append({
+      await run.record({
         type: "commit-made",
         command: id,
         phase,
@@ -73,19 +75,18 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
         leftOut: outcome.leftOut,
         ref: kept !== undefined && "ref" in kept ? kept.ref : undefined,
       });
-      if (kind === "phase") dropCheckpoints(world, phase);
       return;
     case "nothing":
-      run.append({ type: "commit-skipped", command: id, phase, attempt, kind, why: "nothing changed" });
+      await run.record({ type: "commit-skipped", command: id, phase, attempt, kind, why: "nothing changed" });
       return;
     case "refused": {
       const { why } = outcome;
       const output = run.putBlob(outcome.output);
-      run.append({ type: "commit-refused", command: id, phase, attempt, kind, why, output });
+      await run.record({ type: "commit-refused", command: id, phase, attempt, kind, why, output });
       return;
     }
     case "failed":
-      run.append({
+      await run.record({
         type: "commit-failed",
         command: id,
         phase,
@@ -107,13 +108,20 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
 async function marksFor(
   world: World,
   phase: string,
-  { tasksDone, worktree, merge }: Attempt,
+  { progress, ground, train }: Attempt,
   kind: CommitKind,
 ): Promise<Map<string, string>> {
+  const { merge } = train;
+  const { worktree } = ground;
   const none = new Map<string, string>();
   if (kind === "handover" || (kind === "phase" && worktree !== undefined)) return none;
   if (kind === "merge") return merge === undefined ? none : plansAt(world, merge.base);
-  const marked = await markPlan(world, phase, { status: kind === "phase" ? "done" : "failed", tasksDone }, "HEAD");
+  const marked = await markPlan(
+    world,
+    phase,
+    { status: kind === "phase" ? "done" : "failed", tasksDone: progress.tasksDone },
+    "HEAD",
+  );
   return worktree === undefined ? marked : none;
 }
 
@@ -135,13 +143,12 @@ async function reportStashes(world: World, phase: string, { startedAt }: Attempt
   const made = log.stdout.split("\n").filter((line) => line !== "" && Number(line) * 1_000 >= Date.parse(startedAt));
   if (made.length === 0) return;
   const message = `${made.length === 1 ? "A stash was" : `${made.length} stashes were`} made while phase ${phase} worked: what is in it is in no commit. Look at it with git stash list.`;
-  if (!run.warnings.has(message)) run.append({ type: "warned", phase, message });
+  run.warn(message, phase);
 }
 
 /** A failed phase's last attempt is what it left. */
-function attemptOf(run: RunState, phase: string): Attempt {
-  const state = stateOfPhase(run, phase);
-  const attempt = state.step === "failed" ? state.attempted : isAttempt(state) ? state : undefined;
+function attemptOf({ run }: World, phase: string): Attempt {
+  const attempt = lastAttempt(run.state.phases.get(phase));
   if (attempt === undefined) throw new Error(`phase ${phase} has no attempt`);
   return attempt;
 }
@@ -164,14 +171,14 @@ export const trailersOf = (
 ): (readonly [string, string])[] => [
   [TRAILERS.plan, world.run.state.plan.file],
   [TRAILERS.phase, phase],
-  [TRAILERS.tasks, taskTrailer(phaseOf(world.run.state, phase).tasks, state.tasksDone)],
+  [TRAILERS.tasks, taskTrailer(phaseOf(world.run.state, phase).tasks, state.progress.tasksDone)],
   [TRAILERS.status, status],
-  ["Segno-Attempt", String(state.attempt)],
+  ["Segno-Attempt", String(state.number)],
   ["Co-Authored-By", `Claude (${modelOf(world, state)}) <noreply@anthropic.com>`],
 ];
 
-const modelOf = ({ run }: World, { sessions }: Attempt): string =>
-  run.state.sessions.get(sessions.at(-1) ?? "")?.model ?? run.state.config.model ?? "default model";
+const modelOf = ({ run }: World, { progress }: Attempt): string =>
+  run.state.sessions.get(progress.sessions.at(-1) ?? "")?.model ?? run.state.config.model ?? "default model";
 
 /** An agent's edit to a plan file changes nothing: the run's plan is frozen. It is said, and left out of the commit. */
 async function reportPlanEdits(world: World, phase: string, state: Attempt): Promise<void> {
@@ -179,23 +186,25 @@ async function reportPlanEdits(world: World, phase: string, state: Attempt): Pro
   const { plan } = run.state;
   const { git, top } = groundOf(world, phase);
   // In a merged state they hold what others marked.
-  if (state.merge !== undefined) return;
+  if (state.train.merge !== undefined) return;
   const { read: readPlanFile } = planFiles(top);
   const files: string[] = [];
   const seen: string[] = [];
   for (const file of plan.files) {
-    const before = await git.attempt(["cat-file", "blob", `${state.baseline}:${file}`]);
+    const before = await git.attempt(["cat-file", "blob", `${state.ground.baseline}:${file}`]);
     const now = readPlanFile(file);
     if (!before.ok || typeof now !== "string" || now === before.stdout || run.agentsPlans.has(contentHash(now)))
       continue;
     const variants = (source: string) =>
       [undefined, "done" as const, "failed" as const].map((status) =>
-        status === undefined ? source : markPlanFile(plan, file, source, { phase, status, tasksDone: state.tasksDone }),
+        status === undefined
+          ? source
+          : markPlanFile(plan, file, source, { phase, status, tasksDone: state.progress.tasksDone }),
       );
     // After an interrupted commit the marks are already there, and they are ours.
     if (variants(before.stdout).includes(now)) continue;
     files.push(file);
     seen.push(...variants(now).map(contentHash));
   }
-  if (files.length > 0) run.append({ type: "plan-edited-by-agent", phase, attempt: state.attempt, files, seen });
+  if (files.length > 0) await run.record({ type: "plan-edited-by-agent", phase, attempt: state.number, files, seen });
 }

@@ -1,5 +1,5 @@
 import { reportedIn } from "../../handover/ledger.js";
-import { isAttempt, stateOfPhase } from "../../run/state.js";
+import { isAttempted } from "../../run/phase.js";
 import { changedByPhase } from "../checkpoint.js";
 import { groundOf } from "../ground.js";
 import type { Performer } from "../performer.js";
@@ -17,8 +17,7 @@ export const endSession: Performer<"end-session"> = async (world, { id, session,
   live?.measure();
   const silent = !reportedIn(world.run.ledger(phase), session);
   if (silent && reason !== "result" && reason !== "skipped" && live !== undefined) {
-    const message = `Session ${session} reported no progress: the next one leans on git.`;
-    world.run.append({ type: "warned", phase, message });
+    world.run.warn(`Session ${session} reported no progress: the next one leans on git.`, phase);
   }
   const swept = (await live?.close()) ?? 0;
   world.sessions.delete(session);
@@ -26,19 +25,19 @@ export const endSession: Performer<"end-session"> = async (world, { id, session,
   const ended = { type: "session-ended", command: id, session, phase, attempt, reason, message, swept, lines } as const;
   const chance = reason === "api-error" ? Math.random() : undefined;
   if (reason !== "limit") {
-    world.run.append({ ...ended, chance });
+    await world.run.record({ ...ended, chance });
     return;
   }
   const known = end?.type === "failed" ? end.until : undefined;
   const until = known ?? new Date(Date.now() + UNKNOWN_LIMIT_MS).toISOString();
-  world.run.append(ended, { type: "limit-reached", until, message: message ?? "a usage limit was reached" });
+  await world.run.record(ended, { type: "limit-reached", until, message: message ?? "a usage limit was reached" });
 };
 
 async function linesChanged(world: World, phase: string): Promise<number | undefined> {
   const { run } = world;
   const { git } = groundOf(world, phase);
-  const state = stateOfPhase(run.state, phase);
-  if (!isAttempt(state)) return undefined;
-  const files = await changedByPhase(git, state.baseline, run.state.plan);
+  const state = run.state.phases.get(phase);
+  if (!isAttempted(state)) return undefined;
+  const files = await changedByPhase(git, state.attempt.ground.baseline, run.state.plan);
   return files.reduce((sum, { added = 0, removed = 0 }) => sum + added + removed, 0);
 }

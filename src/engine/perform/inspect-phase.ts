@@ -1,6 +1,7 @@
 import { isDocumentation, suspicionsIn } from "../../gates/suspicion.js";
 import { diffOf } from "../../git/diff.js";
-import { isAttempt, phaseOf, stateOfPhase } from "../../run/state.js";
+import { isAttempted } from "../../run/phase.js";
+import { phaseOf, stateOfPhase } from "../../run/state.js";
 import { changedByPhase } from "../checkpoint.js";
 import { groundOf } from "../ground.js";
 import type { Performer } from "../performer.js";
@@ -10,18 +11,19 @@ export const inspectPhase: Performer<"inspect-phase"> = async (world, { id, phas
   const { run } = world;
   const { git } = groundOf(world, phase);
   const state = stateOfPhase(run.state, phase);
-  if (!isAttempt(state)) throw new Error(`phase ${phase} has no attempt`);
+  if (!isAttempted(state)) throw new Error(`phase ${phase} has no attempt`);
+  const { ground, progress } = state.attempt;
   const { gates, tasks } = phaseOf(run.state, phase);
-  const files = await changedByPhase(git, state.baseline, run.state.plan);
+  const files = await changedByPhase(git, ground.baseline, run.state.plan);
   const commands = gates.flatMap(({ name, check }) =>
     check.type === "command" ? [{ name, command: check.command }] : [],
   );
   const suspicions = suspicionsIn({
     files,
-    diff: await diffOf(git, state.baseline),
+    diff: await diffOf(git, ground.baseline),
     gates: commands.map((gate) => ({ ...gate, times: run.state.gateTimes.get(gate.command) ?? [] })),
   });
-  const unreported = tasks.map((task) => task.id).filter((task) => !state.tasksDone.includes(task));
+  const unreported = tasks.map((task) => task.id).filter((task) => !progress.tasksDone.includes(task));
   const undocumented = files.length > 0 && !files.some(({ path }) => isDocumentation(path));
-  run.append({ type: "phase-inspected", command: id, phase, attempt, suspicions, unreported, undocumented });
+  await run.record({ type: "phase-inspected", command: id, phase, attempt, suspicions, unreported, undocumented });
 };

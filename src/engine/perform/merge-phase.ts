@@ -2,7 +2,8 @@ import { GitError } from "../../git/git.js";
 import { beginMerge, bringAlong, changedSinceParting, contains, findSwap, swapIn, tipOf } from "../../git/merge.js";
 import { removeMerged } from "../../git/worktree.js";
 import { sharingWith } from "../../run/merging.js";
-import { type Attempt, isAttempt, phaseOf, stateOfPhase } from "../../run/state.js";
+import { type Attempt, isAttempted } from "../../run/phase.js";
+import { phaseOf, stateOfPhase } from "../../run/state.js";
 import { groundOf, targetOf } from "../ground.js";
 import { markPlan } from "../marks.js";
 import type { Performer } from "../performer.js";
@@ -20,14 +21,15 @@ export const mergePhase: Performer<"merge-phase"> = async (world, { id, phase, a
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
     const why = `Phase ${phase} could not be merged: ${error.message}. Its work is on ${groundOf(world, phase).branch}.`;
-    run.append({ type: "merge-failed", command: id, phase, attempt, why });
+    await run.record({ type: "merge-failed", command: id, phase, attempt, why });
   }
 };
 
 async function merge(world: World, id: string, phase: string, attempt: number): Promise<void> {
   const { run } = world;
   const state = stateOfPhase(run.state, phase);
-  if (!isAttempt(state) || state.worktree === undefined) throw new Error(`phase ${phase} has no worktree`);
+  if (!isAttempted(state) || state.attempt.ground.worktree === undefined)
+    throw new Error(`phase ${phase} has no worktree`);
   const ground = groundOf(world, phase);
   const target = targetOf(world, phase);
   const made = await findSwap(world.git, target.branch, { run: run.state.run, command: id });
@@ -40,21 +42,20 @@ async function merge(world: World, id: string, phase: string, attempt: number): 
   if (made === undefined && !(await contains(world.git, tip, base))) {
     const conflicts = await beginMerge(ground.git, base, run.state.plan.files);
     const sharing = sharingWith(run.state, phase, files);
-    run.append({ type: "merge-begun", command: id, phase, attempt, base, tip, conflicts, sharing });
+    await run.record({ type: "merge-begun", command: id, phase, attempt, base, tip, conflicts, sharing });
     return;
   }
-  const sha = made?.sha ?? (await swap(world, { id, phase, base, tip, branch: target.branch }, state));
+  const sha = made?.sha ?? (await swap(world, { id, phase, base, tip, branch: target.branch }, state.attempt));
   // Somebody moved the branch in this moment: from the beginning.
   if (sha === undefined) return merge(world, id, phase, attempt);
   const keep = run.state.parents.has(phase) && target.git !== world.git ? [] : run.state.plan.files;
   const leftBehind = await bringAlong(target.git, target.branch, { from: base, to: sha, keep });
   const into = target.branch;
   // Before it is said: with the last phase the run is over, and nobody would remove it any more.
-  const kept = await removeMerged(world.git, state.worktree);
-  run.append({ type: "phase-merged", command: id, phase, attempt, sha, into, files, leftBehind });
+  const kept = await removeMerged(world.git, { folder: ground.top, branch: ground.branch });
+  await run.record({ type: "phase-merged", command: id, phase, attempt, sha, into, files, leftBehind });
   if (kept === undefined) return;
-  const message = `The worktree of phase ${phase} stays, because ${kept}: ${state.worktree.folder}`;
-  run.append({ type: "warned", phase, message });
+  run.warn(`The worktree of phase ${phase} stays, because ${kept}: git worktree list shows ${ground.branch}.`, phase);
 }
 
 async function swap(
@@ -65,7 +66,7 @@ async function swap(
   const { run, git } = world;
   const { plan, config } = run.state;
   const planned = phaseOf(run.state, phase);
-  const marked = await markPlan(world, phase, { status: "done", tasksDone: state.tasksDone }, base);
+  const marked = await markPlan(world, phase, { status: "done", tasksDone: state.progress.tasksDone }, base);
   return swapIn(git, {
     branch,
     base,

@@ -1,28 +1,30 @@
 import { existsSync, statSync } from "node:fs";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { runGate as execute, type GateVerdict } from "../../gates/run.js";
 import { withCleanCheckout } from "../../git/clean-checkout.js";
 import { unresolved } from "../../git/merge.js";
 import type { Gate } from "../../plan/model.js";
 import { type GateToPass, gatesToPass } from "../../run/merging.js";
-import { isAttempt, stateOfPhase } from "../../run/state.js";
+import { isAttempted } from "../../run/phase.js";
+import { stateOfPhase } from "../../run/state.js";
 import { type Ground, groundOf } from "../ground.js";
+import { markerOf } from "../marker.js";
 import type { Performer } from "../performer.js";
 import { isInside } from "../plan-files.js";
 import { setUpWorktree } from "../set-up.js";
-import { markerOf, type World } from "../world.js";
+import type { World } from "../world.js";
 
 /** Judges one frozen gate. Commands run in the directory the run was started in. */
 export const runGate: Performer<"run-gate"> = async (world, { id, phase, attempt, gate: gateId, round }) => {
   const { run } = world;
   const state = stateOfPhase(run.state, phase);
-  if (!isAttempt(state)) throw new Error(`phase ${phase} has no attempt`);
-  const gate = gatesToPass(run.state, phase, state).find((candidate) => candidate.id === gateId);
+  if (!isAttempted(state)) throw new Error(`phase ${phase} has no attempt`);
+  const gate = gatesToPass(run.state, phase, state.attempt).find((candidate) => candidate.id === gateId);
   if (gate === undefined) throw new Error(`phase ${phase} has no gate ${gateId}`);
   const { passed, exit, ms, why, output: text } = await judge(world, gate, id, groundOf(world, phase));
   const output = run.putBlob(text);
   const { name } = gate;
-  run.append({
+  await run.record({
     type: "gate-finished",
     command: id,
     phase,
@@ -95,11 +97,10 @@ async function runClean(
   id: string,
   { git }: Ground,
 ): Promise<Omit<GateVerdict, "stdout">> {
-  const { top, cwd } = world.run.state;
   return withCleanCheckout(git, async (checkout) => {
     const setup = await setUpWorktree(world, checkout, id);
     if (setup !== undefined) return { ...setup, why: `worktree_setup: ${setup.why}` };
-    return runCommand(world, check, id, join(checkout, relative(top, cwd)));
+    return runCommand(world, check, id, join(checkout, world.run.state.folder));
   });
 }
 

@@ -2,7 +2,8 @@ import { GitError } from "../../git/git.js";
 import { tipOf } from "../../git/merge.js";
 import { type PhaseBaseline, takeBaseline } from "../../git/start.js";
 import { ensureWorktree } from "../../git/worktree.js";
-import { type Attempt, stateOfPhase, type Worktree } from "../../run/state.js";
+import type { Attempt, Worktree } from "../../run/phase.js";
+import { stateOfPhase } from "../../run/state.js";
 import { targetOf } from "../ground.js";
 import { markPlan } from "../marks.js";
 import type { Performer } from "../performer.js";
@@ -32,19 +33,24 @@ export const startPhase: Performer<"start-phase"> = async (world, { id, phase, a
   if (taken === undefined) return;
   const { head, baseline, staged, worktree } = taken;
   // Installing things takes its time: everyone does that at once.
-  const setup = worktree === undefined ? undefined : await setUpWorktree(world, worktree.folder, id);
+  const folder = worktree === undefined ? undefined : world.checkouts.get(worktree.branch);
+  const setup = folder === undefined ? undefined : await setUpWorktree(world, folder, id);
   if (setup === undefined) {
-    run.append({ type: "phase-started", command: id, phase, attempt, head, baseline, staged, worktree });
+    await run.record({ type: "phase-started", command: id, phase, attempt, head, baseline, staged, worktree });
     return;
   }
-  notReady(world, { id, phase, attempt }, `worktree_setup: ${setup.why}\n${setup.output.trim().slice(-2_000)}`);
+  await notReady(world, { id, phase, attempt }, `worktree_setup: ${setup.why}\n${setup.output.trim().slice(-2_000)}`);
 };
 
 const starting = new WeakMap<World["run"], Promise<unknown>>();
 
-function notReady({ run }: World, { id, phase, attempt }: { id: string; phase: string; attempt: number }, why: string) {
+async function notReady(
+  { run }: World,
+  { id, phase, attempt }: { id: string; phase: string; attempt: number },
+  why: string,
+): Promise<void> {
   const message = `The place for phase ${phase} cannot be made ready: ${why}`;
-  run.append(
+  await run.record(
     { type: "phase-failed", phase, attempt, category: "agent_error", message, recommendation: "ask" },
     { type: "command-abandoned", command: id, why: "its place could not be made ready" },
   );
@@ -65,7 +71,7 @@ async function begin(
     ["done", "skipped"].includes(run.state.phases.get(other)?.step ?? ""),
   );
   if (planned === undefined || ready !== true) {
-    run.append({
+    await run.record({
       type: "command-abandoned",
       command: id,
       why: "the plan was changed: the phase is gone, or waits for another now",
@@ -74,7 +80,10 @@ async function begin(
   }
   const moved = await headMoved(world);
   if (moved !== undefined) {
-    run.append({ type: "head-moved", ...moved }, { type: "command-abandoned", command: id, why: "HEAD was moved" });
+    await run.record(
+      { type: "head-moved", ...moved },
+      { type: "command-abandoned", command: id, why: "HEAD was moved" },
+    );
     return undefined;
   }
   const state = stateOfPhase(run.state, phase);
@@ -84,7 +93,7 @@ async function begin(
     : takeCheckout(world, phase, attempt, earlier)
   ).catch(asGitError);
   if (!(taken instanceof GitError)) return taken;
-  notReady(world, { id, phase, attempt }, taken.message);
+  await notReady(world, { id, phase, attempt }, taken.message);
   return undefined;
 }
 
@@ -96,7 +105,7 @@ async function takeCheckout(
   attempt: number,
   before: Attempt | undefined,
 ): Promise<Taken> {
-  if (before !== undefined) return before;
+  if (before !== undefined) return before.ground;
   return { ...(await takeBaseline(git, run.state.run, `phase-${phase}-a${attempt}`)), worktree: undefined };
 }
 
@@ -104,14 +113,14 @@ async function takeCheckout(
 async function takeWorktree(world: World, phase: string, before: Attempt | undefined): Promise<Taken> {
   const { run, git } = world;
   const target = targetOf(world, phase);
-  const branch = before?.worktree?.branch ?? branchOf(run.state.run, phase);
-  const head = before?.head ?? (await tipOf(git, target.branch));
-  const folder = await ensureWorktree(git, world.worktrees, branch, head);
+  const branch = before?.ground.worktree?.branch ?? branchOf(run.state.run, phase);
+  const head = before?.ground.head ?? (await tipOf(git, target.branch));
+  world.checkouts.set(branch, await ensureWorktree(git, world.worktrees, branch, head));
   // Where a repeat finds it made already, it begins where that one did.
-  const began = before?.head ?? (await git.line(["merge-base", head, branch]));
-  const baseline = before?.baseline ?? (await git.line(["rev-parse", `${began}^{tree}`]));
+  const began = before?.ground.head ?? (await git.line(["merge-base", head, branch]));
+  const baseline = before?.ground.baseline ?? (await git.line(["rev-parse", `${began}^{tree}`]));
   await writeParts(world, phase);
-  return { head: began, baseline, staged: [], worktree: { folder, branch } };
+  return { head: began, baseline, staged: [], worktree: { branch } };
 }
 
 /** The first of its sub-phases begins: from here on the plan says so. */

@@ -17,11 +17,12 @@ import {
   workPrompt,
 } from "../../handover/prompts.js";
 import type { Command } from "../../run/command.js";
+import type { BlobRef } from "../../run/event.js";
 import { type GateToPass, gatesToPass } from "../../run/merging.js";
-import { type Attempt, isAttempt, type PhaseState, phaseOf, stateOfPhase } from "../../run/state.js";
+import { type Attempted, isAttempted } from "../../run/phase.js";
+import { phaseOf, stateOfPhase } from "../../run/state.js";
 import { checkpointFor, saveCheckpoint } from "../checkpoint.js";
 import { groundOf } from "../ground.js";
-import { LiveSession } from "../live-session.js";
 import type { Performer } from "../performer.js";
 import { sendTurn } from "../turn.js";
 import { takeWarm } from "../warm.js";
@@ -37,10 +38,9 @@ export const startSession: Performer<"start-session"> = async (world, command) =
     ? { text: world.texts.checkpoint }
     : await promptFor(world, command, resume !== undefined);
   const place = { session, phase, attempt };
-  const live =
-    resume === undefined ? takeWarm(world, { ...place, purpose }) : new LiveSession(world, { ...place, purpose });
+  const live = await takeWarm(world, { ...place, purpose }, resume !== undefined);
   world.sessions.set(session, live);
-  run.append(
+  await run.record(
     {
       type: "session-started",
       ...place,
@@ -52,13 +52,13 @@ export const startSession: Performer<"start-session"> = async (world, command) =
     },
     { type: "turn-started", ...place, turn: asksCheckpoint ? "checkpoint" : "work" },
   );
-  if ("warnings" in prompt) warn(world, phase, prompt.warnings);
+  if ("warnings" in prompt) for (const message of prompt.warnings) run.warn(message, phase);
   warnOfBudget(world, phase, roughTokens(prompt.text));
   await live.open(resume);
   const end = await sendTurn(world, live, prompt.text, asksCheckpoint);
   if (asksCheckpoint) await saveCheckpoint(world, live, place, end);
   const said = live.said === "" ? undefined : run.putBlob(live.said);
-  run.append({ type: "turn-ended", command: id, ...place, end, said });
+  await run.record({ type: "turn-ended", command: id, ...place, end, said });
 };
 
 const BUDGET_LEVELS = [95, 75];
@@ -69,13 +69,10 @@ function warnOfBudget(world: World, phase: string, tokens: number): void {
   const budget = promptBudget(prompt_budget, context_limit);
   const level = BUDGET_LEVELS.find((percent) => tokens * 100 >= budget * percent);
   if (level === undefined) return;
-  warn(world, phase, [
+  world.run.warn(
     `Segno's prompt for phase ${phase} is at ${level} % of the prompt budget or above it: ${tokens} of ${budget} tokens. Shorten the phase's text, or raise prompt_budget.`,
-  ]);
-}
-
-function warn({ run }: World, phase: string, messages: readonly string[]): void {
-  for (const message of messages) if (!run.warnings.has(message)) run.append({ type: "warned", phase, message });
+    phase,
+  );
 }
 
 type StartSession = Extract<Command, { type: "start-session" }>;
@@ -87,41 +84,46 @@ async function promptFor(
 ): Promise<Prompt | { text: string }> {
   const { run } = world;
   const state = stateOfPhase(run.state, id);
-  if (!isAttempt(state)) throw new Error(`phase ${id} has no attempt`);
-  const view = phaseView(world, id, state.tasksDone, purpose);
+  if (!isAttempted(state)) throw new Error(`phase ${id} has no attempt`);
+  const { attempt } = state;
+  const { sessions, sessionsBefore, tasksDone } = attempt.progress;
+  const { merge } = attempt.train;
+  const view = await phaseView(world, id, tasksDone, purpose);
   const reason = reasonOf(run.ledger(id).lastEnd?.reason);
   if (resumed) return { text: resumedPrompt(view, reason, unreportedWork(run.ledger(id))) };
   // The session itself is already counted: the one before it is the last but one.
-  const previous = state.sessions.at(-2);
+  const previous = sessions.at(-2);
   const handoff = run.state.handoffs.get(id);
   const handedOver =
     previous !== undefined
       ? await checkpointFor(world, id, previous)
       : handoff === undefined
         ? undefined
-        : withoutFront(run.getBlob(handoff) ?? "");
-  if (purpose === "verify") return verifyPrompt(view, await diffOf(groundOf(world, id).git, state.baseline));
-  if (purpose === "merge" && state.merge !== undefined) {
-    const failing = failingGates(world, id, state);
-    return mergePrompt(view, { ...state.merge, merged: mergedSince(world, id) }, failing, handedOver);
+        : withoutFront((await run.getBlob(handoff)) ?? "");
+  if (purpose === "verify") return verifyPrompt(view, await diffOf(groundOf(world, id).git, attempt.ground.baseline));
+  if (purpose === "merge" && merge !== undefined) {
+    const failing = await failingGates(world, id, state);
+    return mergePrompt(view, { ...merge, merged: mergedSince(world, id) }, failing, handedOver);
   }
-  if (purpose === "remediate" && (state.step === "working" || state.step === "remediating")) {
-    return remediationPrompt(view, failingGates(world, id, state), handedOver);
+  if (purpose === "remediate") {
+    return remediationPrompt(view, await failingGates(world, id, state), handedOver);
   }
   if (handedOver === undefined) return workPrompt(view);
-  const n = state.sessions.length - state.sessionsBefore;
+  const n = sessions.length - sessionsBefore;
   const why = previous === undefined ? "failed" : reason;
   return continuationPrompt(view, { n, most: run.state.config.max_sessions_per_phase, why }, handedOver);
 }
 
-function failingGates({ run }: World, id: string, state: Extract<PhaseState, Attempt>): FailingGate[] {
-  const failing = state.step === "working" || state.step === "remediating" ? state.failing : [];
-  const gates = gatesToPass(run.state, id, state);
-  return failing.map((result) => ({
-    ...result,
-    command: commandOf(gates.find((gate) => gate.id === result.gate)),
-    output: run.getBlob(result.output as `sha256:${string}`) ?? "",
-  }));
+async function failingGates({ run }: World, id: string, state: Attempted): Promise<FailingGate[]> {
+  const failing = state.step === "remediating" ? state.failing : [];
+  const gates = gatesToPass(run.state, id, state.attempt);
+  return Promise.all(
+    failing.map(async (result) => ({
+      ...result,
+      command: commandOf(gates.find((gate) => gate.id === result.gate)),
+      output: (await run.getBlob(result.output as BlobRef)) ?? "",
+    })),
+  );
 }
 
 /** What was merged before this phase, newest last. */
@@ -137,12 +139,12 @@ const withoutFront = (text: string): string => text.replace(/^---\n[\s\S]*?\n---
 const commandOf = (gate: GateToPass | undefined): string =>
   gate?.check.type === "command" ? gate.check.command : (gate?.name ?? "");
 
-function phaseView(
+async function phaseView(
   world: World,
   id: string,
   tasksDone: readonly string[],
   purpose: StartSession["purpose"],
-): PhaseView {
+): Promise<PhaseView> {
   const { run, texts } = world;
   const { plan, phases, config, toldOnContext } = run.state;
   const pruning = pruningFor(config.pruning, {
@@ -150,15 +152,15 @@ function phaseView(
     repairing: purpose === "remediate",
     forced: toldOnContext === "force",
   });
-  const finished = plan.phases.flatMap((phase): PhaseMetadata[] => {
-    if (phases.get(phase.id)?.step !== "done") return [];
+  const finished: PhaseMetadata[] = [];
+  for (const phase of plan.phases) {
+    if (phases.get(phase.id)?.step !== "done") continue;
     const { summary, decisions, gates, answer, filesModified: files } = run.ledger(phase.id);
     const passed = [...gates.values()].filter((gate) => gate.passed).map((gate) => gate.name);
-    const said = answer === undefined || pruning === "aggressive" ? "" : (run.getBlob(answer) ?? "");
-    return [
-      { id: phase.id, title: phase.title, summary, decisions, files, gates: passed, file: phase.file, answer: said },
-    ];
-  });
+    const said = answer === undefined || pruning === "aggressive" ? "" : ((await run.getBlob(answer)) ?? "");
+    const { id: of, title, file } = phase;
+    finished.push({ id: of, title, summary, decisions, files, gates: passed, file, answer: said });
+  }
   const budget = promptBudget(config.prompt_budget, config.context_limit);
   return { plan, phase: phaseOf(run.state, id), tasksDone, finished, texts, pruning, budget };
 }

@@ -2,7 +2,8 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import type { Board, Mark } from "../../view/board.js";
+import type { Board } from "../../view/board.js";
+import type { Mark } from "../../view/history.js";
 import { percent, short, time } from "./format.js";
 import { columnsOf, type Point, pointsOf, type Series, seriesOf } from "./series.js";
 

@@ -1,7 +1,7 @@
 /** Where the page's data comes from: the server it was opened from, or the report it is part of. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Board } from "../../view/board.js";
-import { foldBoard } from "../../view/board.js";
+import { type Board, RunView } from "../../view/board.js";
+import { unpack } from "../../view/pack.js";
 import type { PhaseDetail } from "../../view/phase-page.js";
 
 export interface RunRow {
@@ -41,11 +41,13 @@ export class Refused extends Error {
   }
 }
 
-async function get<T>(path: string): Promise<T> {
+async function getText(path: string): Promise<string> {
   const response = await fetch(path);
   if (!response.ok) throw new Refused(response.status, ((await response.json()) as { message: string }).message);
-  return (await response.json()) as T;
+  return response.text();
 }
+
+const get = async <T>(path: string): Promise<T> => JSON.parse(await getText(path)) as T;
 
 const runPath = (run: string): string => `api/runs/${encodeURIComponent(run)}`;
 
@@ -79,7 +81,7 @@ const REDRAW_MS = 300;
 export interface Live {
   board: Board | undefined;
   problem: string | undefined;
-  /** Counts redraws: the board itself is changed in place. */
+  /** Counts redraws: parts of the board are changed in place. */
   tick: number;
   connected: boolean;
 }
@@ -87,7 +89,7 @@ export interface Live {
 /** The board, as it is and as it changes. */
 export function useBoard(run: string): Live {
   const [live, setLive] = useState<Live>({ board: report?.board, problem: undefined, tick: 0, connected: false });
-  const board = useRef<Board | undefined>(report?.board);
+  const view = useRef(new RunView());
   useEffect(() => {
     if (report !== undefined) return undefined;
     let source: EventSource | undefined;
@@ -98,25 +100,24 @@ export function useBoard(run: string): Live {
       timer = setTimeout(() => {
         timer = undefined;
         if (!over)
-          setLive((before) => ({ board: board.current, problem: undefined, tick: before.tick + 1, connected }));
+          setLive((before) => ({ board: view.current.board, problem: undefined, tick: before.tick + 1, connected }));
       }, REDRAW_MS);
     };
     const begin = async () => {
       try {
-        board.current = await get<Board>(`${runPath(run)}/board`);
+        view.current = new RunView(unpack(await getText(`${runPath(run)}/folded`)));
       } catch (error) {
         if (!over) setLive((before) => ({ ...before, problem: (error as Error).message }));
         return;
       }
       if (over) return;
-      setLive((before) => ({ board: board.current, problem: undefined, tick: before.tick + 1, connected: true }));
-      source = new EventSource(`${runPath(run)}/stream?after=${board.current.seq}`);
+      setLive((before) => ({ board: view.current.board, problem: undefined, tick: before.tick + 1, connected: true }));
+      source = new EventSource(`${runPath(run)}/stream?after=${view.current.seq}`);
       source.addEventListener("events", (message) => {
-        for (const event of JSON.parse(message.data))
-          if (event.seq === (board.current?.seq ?? 0) + 1) board.current = foldBoard(board.current, event);
+        for (const event of JSON.parse(message.data)) if (event.seq === view.current.seq + 1) view.current.take(event);
         draw(true);
         // Nothing more will come: the server goes with the run.
-        if (!["running", "paused"].includes(board.current?.status ?? "")) source?.close();
+        if (!["running", "paused"].includes(view.current.board?.status ?? "")) source?.close();
       });
       source.addEventListener("stale", () => {
         source?.close();

@@ -27,7 +27,7 @@ export function RunPage({ run, live }: { run: string; live: Live }) {
       <Chart board={board} tick={tick} />
       <Totals board={board} />
       <Activities board={board} />
-      <Warnings board={board} />
+      <Notices board={board} />
     </main>
   );
 }
@@ -225,14 +225,20 @@ function Activities({ board }: { board: Board }) {
   );
 }
 
-function Warnings({ board }: { board: Board }) {
-  if (board.warnings.length === 0) return null;
+function Notices({ board }: { board: Board }) {
+  const { notices } = board;
+  if (notices.length === 0) return null;
   return (
-    <details class="panel">
-      <summary>{board.warnings.length} warnings</summary>
+    <details class="panel" open={notices.some(({ kind }) => kind !== "warning")}>
+      <summary>
+        {notices.length} {notices.length === 1 ? "notice" : "notices"}
+      </summary>
       <ul>
-        {board.warnings.slice(-100).map((warning) => (
-          <li key={warning}>{warning}</li>
+        {notices.slice(-100).map(({ at, phase, text }) => (
+          <li key={`${at}${text}`}>
+            {phase === undefined ? "" : `Phase ${phase}: `}
+            {text}
+          </li>
         ))}
       </ul>
     </details>

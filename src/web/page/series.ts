@@ -1,5 +1,6 @@
 /** The board's readings as the chart wants them: one line per phase, broken between sessions. */
-import type { Board, BoardSession } from "../../view/board.js";
+import type { Board } from "../../view/board.js";
+import type { BoardSession } from "../../view/history.js";
 
 export interface Series {
   phase: string;

@@ -1,0 +1,198 @@
+/**
+ * What is said at a boundary, the moment between finished tools and the next call: go on, or stop and why. One list of
+ * reasons, in order; the first that speaks counts.
+ *
+ *   reported ▸ checkpoint turn ▸ skipped ▸ stopped (asked for, or the budget) ▸ out of time ▸ circles ▸ context ▸ paused
+ *
+ * Whoever asks appends the facts, and stops the turn if one of them says so.
+ */
+import { type Economy, handoverCost } from "../context/economy.js";
+import {
+  type BoundaryDecision,
+  type BoundaryView,
+  decideBoundary,
+  type Limits,
+  type NaturalBoundary,
+  thresholdTokens,
+} from "../context/policy.js";
+import type { Reading } from "../context/reading.js";
+import { budgetStop } from "./budget.js";
+import { type Circle, circlesAtBoundary } from "./circles.js";
+import type { Fact, StopWhy } from "./event.js";
+import { isAttempted } from "./phase.js";
+import type { SessionState } from "./session.js";
+import { phaseOf, type RunState } from "./state.js";
+
+/** What whoever runs the session knows of it. */
+export interface AtBoundary {
+  phase: string;
+  attempt: number;
+  session: string;
+  reading: Reading;
+  limits: Limits;
+  /** Of a conversation that began here; one that was taken up again begins as full as it was. */
+  firstPrompt: number | undefined;
+  /** The prompt of its first call, whoever began it. */
+  firstSeen: number | undefined;
+  growth: number;
+  natural: NaturalBoundary | undefined;
+  toolCalls: number;
+  /** What looked like going round in circles since the last boundary. */
+  circle: Circle | undefined;
+  /** In a checkpoint turn: what it was for was handed in, or refused tools were called too often. */
+  checkpointOver: boolean;
+}
+
+export interface BoundarySaid {
+  /** Undefined: go on. */
+  stop: StopWhy | undefined;
+  facts: Fact[];
+}
+
+type Reason = (state: RunState, at: AtBoundary) => BoundarySaid | undefined;
+
+const GO_ON: BoundarySaid = { stop: undefined, facts: [] };
+
+export function sayAtBoundary(state: RunState, at: AtBoundary): BoundarySaid {
+  const facts: Fact[] = [];
+  for (const reason of REASONS) {
+    const said = reason(state, at);
+    if (said === undefined) continue;
+    facts.push(...said.facts);
+    if (said.stop !== undefined || said === GO_ON) return { stop: said.stop, facts };
+  }
+  return { stop: undefined, facts };
+}
+
+const sessionOf = ({ sessions }: RunState, { session }: AtBoundary): SessionState | undefined => sessions.get(session);
+
+const reported: Reason = (state, at) => {
+  const session = sessionOf(state, at);
+  const handedIn = session?.result !== undefined || session?.verdicts !== undefined;
+  return handedIn ? { stop: "reported", facts: [] } : undefined;
+};
+
+const checkpointTurn: Reason = (state, at) => {
+  if (sessionOf(state, at)?.step !== "checkpointing") return undefined;
+  return at.checkpointOver ? { stop: "reported", facts: [] } : GO_ON;
+};
+
+const skipped: Reason = (state, at) => {
+  const phase = state.phases.get(at.phase);
+  return isAttempted(phase) && phase.attempt.skipping ? stopped(state, at, "skipped", "asked for") : undefined;
+};
+
+const stopRequested: Reason = (state, at) => {
+  const budget = budgetStop(state);
+  if (budget === undefined && state.stopping === undefined) return undefined;
+  const said = stopped(state, at, "stop-requested", "asked for");
+  return budget === undefined ? said : { ...said, facts: [budget, ...said.facts] };
+};
+
+/** What the machine slept does not count. */
+const outOfTime: Reason = (state, at) => {
+  const phase = state.phases.get(at.phase);
+  if (!isAttempted(phase)) return undefined;
+  const { startedAt, asleepBefore } = phase.attempt;
+  const awake = Date.parse(state.now) - Date.parse(startedAt) - (state.asleep - asleepBefore);
+  const { phase_timeout_minutes: minutes } = state.config;
+  if (awake <= minutes * 60_000) return undefined;
+  return stopped(state, at, "timeout", `the phase took longer than ${minutes} minutes`);
+};
+
+const circles: Reason = (state, at) => {
+  const seen = circlesAtBoundary(state, place(at), at.circle);
+  if (seen === undefined) return undefined;
+  if (!seen.ends) return { stop: undefined, facts: [seen.fact] };
+  const said = stopped(state, at, "stuck", "it goes round in circles");
+  return { ...said, facts: [seen.fact, ...said.facts] };
+};
+
+const context: Reason = (state, at) => {
+  const decision = decideBoundary(state.config, contextView(state, at));
+  if (decision.go) return undefined;
+  const { act, rule, threshold, reason } = decision;
+  // Under `ask`, "force" means: hand over without a question.
+  const why = act === "ask" && state.toldOnContext === "force" ? "context" : STOP_WHY[act];
+  const { reading } = at;
+  const facts: Fact[] = [{ type: "boundary-decided", ...place(at), why, rule, reason, reading, threshold }];
+  if (act === "stop") facts.push({ type: "stop-requested", by: "context_policy: stop", cause: "context" });
+  return { stop: why, facts };
+};
+
+const STOP_WHY: Record<Extract<BoundaryDecision, { go: false }>["act"], StopWhy> = {
+  "hand-over": "context",
+  ask: "asked",
+  stop: "stop-requested",
+  fail: "window-too-small",
+};
+
+const paused: Reason = (state, at) =>
+  state.hold === undefined ? undefined : stopped(state, at, "paused", "asked for");
+
+const REASONS: readonly Reason[] = [
+  reported,
+  checkpointTurn,
+  skipped,
+  stopRequested,
+  outOfTime,
+  circles,
+  context,
+  paused,
+];
+
+const place = ({ phase, attempt, session }: AtBoundary) => ({ phase, attempt, session });
+
+function stopped({ config }: RunState, at: AtBoundary, why: StopWhy, reason: string): BoundarySaid {
+  const threshold = Math.round(thresholdTokens(config, at.limits));
+  const { reading } = at;
+  return { stop: why, facts: [{ type: "boundary-decided", ...place(at), why, reason, reading, threshold }] };
+}
+
+function contextView(state: RunState, at: AtBoundary): BoundaryView {
+  const left = tasksLeft(state, at.phase);
+  return {
+    reading: at.reading,
+    limits: at.limits,
+    firstPrompt: at.firstPrompt,
+    growth: at.growth,
+    natural: at.natural,
+    workLeft: left > 0,
+    toolCalls: at.toolCalls,
+    economy: economyOf(state, at, left),
+    continued: state.toldOnContext === "continue",
+  };
+}
+
+function tasksLeft(state: RunState, id: string): number {
+  const phase = state.phases.get(id);
+  const done = isAttempted(phase) ? phase.attempt.progress.tasksDone : [];
+  return phaseOf(state, id).tasks.filter((task) => !done.includes(task.id)).length;
+}
+
+/** Calls a task needs where none was finished yet. */
+const USUAL_CALLS_PER_TASK = 10;
+
+/** What a handover would cost and save now, as far as this run knows. */
+function economyOf(state: RunState, at: AtBoundary, left: number): Economy {
+  const session = sessionOf(state, at);
+  const all = [...state.sessions.values()];
+  const mine = all.filter(({ phase }) => phase === at.phase);
+  const tasksDone = phaseOf(state, at.phase).tasks.length - left;
+  const calls = mine.reduce((sum, each) => sum + each.calls, 0);
+  const perTask = tasksDone === 0 ? USUAL_CALLS_PER_TASK : calls / tasksDone;
+  const positive = (weights: number[]) => weights.filter((weight) => weight > 0);
+  return {
+    calls: session?.calls ?? 0,
+    carried: session?.carried ?? 0,
+    callsLeft: Math.max(0, left) * perTask,
+    handover: handoverCost(at.reading.tokens, {
+      checkpoints: positive(all.map(({ checkpointWeight }) => checkpointWeight)),
+      // The very first session pays for what all later ones find cached.
+      starts: positive(all.slice(1).map(({ startWeight }) => startWeight)),
+      firstPrompt: at.firstSeen ?? 0,
+      promptTokens: session?.promptTokens ?? 0,
+      rereading: mine.flatMap(({ reread }) => (reread === undefined ? [] : [reread])),
+    }),
+  };
+}

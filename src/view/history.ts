@@ -1,0 +1,408 @@
+/**
+ * What happened in a run, folded from its events for the screens: readings, marks, activities, notices, figures. What
+ * its state is, is not here: that is the run's own (`run/state.ts`), and `board.ts` puts the two side by side.
+ */
+import type { LayerSizes } from "../context/layers.js";
+import { handoversOn, thresholdTokens } from "../context/policy.js";
+import { costOf } from "../context/prices.js";
+import type { FactOf, RunEvent, Usage } from "../run/event.js";
+
+/** What filled the phase's windows, over all its sessions, in tokens. */
+export interface ContextFigures {
+  /** The agent's own system prompt and tools. */
+  system: number;
+  /** What Segno said: the largest prompt, and all of them. */
+  largest_prompt: number;
+  prompt: number;
+  file_reads: number;
+  tool_output: number;
+  words: number;
+  /** The layers of its newest prompt, and what was left out of it. */
+  layers: LayerSizes | undefined;
+}
+
+/** The figures of one phase over all its sessions. */
+export interface PhaseHistory {
+  sessions: number;
+  restarts: number;
+  peak_percent: number;
+  tokens: Usage & { total: number };
+  gates: { name: string; passed: boolean; why: string }[];
+  compactions: number;
+  cost_usd: number | undefined;
+  context: ContextFigures;
+  startedAt: string | undefined;
+  endedAt: string | undefined;
+}
+
+export interface BoardSession {
+  id: string;
+  phase: string;
+  purpose: string;
+  model: string | undefined;
+  startedAt: string;
+  endedAt: string | undefined;
+  reason: string | undefined;
+  window: number;
+  /** In tokens: where it is handed over, and from where at a natural boundary; 0 where it is not. */
+  hard: number;
+  soft: number;
+  tokens: number;
+  peak: number;
+  calls: number;
+  /** Readings: seconds since the run began and tokens, one after the other. */
+  points: number[];
+  /** Every how many readings one is kept. */
+  step: number;
+  seen: number;
+}
+
+export interface Activity {
+  at: string;
+  phase: string | undefined;
+  symbol: string;
+  text: string;
+  ok: boolean;
+}
+
+export type MarkKind =
+  | "handover"
+  | "compaction"
+  | "limit"
+  | "gate"
+  | "question"
+  | "split"
+  | "merge"
+  | "failed"
+  | "done";
+
+/** Something that happened and is worth a mark in the chart. */
+export interface Mark {
+  at: string;
+  kind: MarkKind;
+  phase: string | undefined;
+  /** Tokens in the window then, where there was one. */
+  tokens: number | undefined;
+  text: string;
+}
+
+export type NoticeKind = "warning" | "refused-commit" | "suspicion" | "circle" | "forecast" | "context";
+
+/** Something that somebody should know of: every face draws all of them. */
+export interface Notice {
+  at: string;
+  phase: string | undefined;
+  kind: NoticeKind;
+  text: string;
+}
+
+export interface History {
+  seq: number;
+  startedAt: string;
+  /** The newest event's time. */
+  now: string;
+  spent: Usage & { total: number; calls: number; cost_usd: number | undefined };
+  phases: Record<string, PhaseHistory>;
+  sessions: BoardSession[];
+  activities: Activity[];
+  marks: Mark[];
+  notices: Notice[];
+  /** What is needed to fold on. */
+  rules: { hard: Parameters<typeof thresholdTokens>[0]; soft: number | undefined };
+}
+
+const MOST_ACTIVITIES = 80;
+const MOST_MARKS = 600;
+const MOST_POINTS = 300;
+const MOST_NOTICES = 300;
+
+const NONE: Usage & { total: number } = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, total: 0 };
+
+function begin({ seq, at, config }: FactOf<"run-started"> & RunEvent): History {
+  const hands = handoversOn(config);
+  return {
+    seq,
+    startedAt: at,
+    now: at,
+    spent: { ...NONE, calls: 0, cost_usd: 0 },
+    phases: {},
+    sessions: [],
+    activities: [],
+    marks: [],
+    notices: [],
+    rules: {
+      hard: { context_threshold: hands ? config.context_threshold : 100 },
+      soft: hands && typeof config.context_soft === "number" ? config.context_soft : undefined,
+    },
+  };
+}
+
+export const noHistory = (): PhaseHistory => ({
+  sessions: 0,
+  restarts: 0,
+  peak_percent: 0,
+  tokens: { ...NONE },
+  gates: [],
+  compactions: 0,
+  cost_usd: 0,
+  context: { system: 0, largest_prompt: 0, prompt: 0, file_reads: 0, tool_output: 0, words: 0, layers: undefined },
+  startedAt: undefined,
+  endedAt: undefined,
+});
+
+/** Folds one event; the first makes the history, every further one changes it in place. */
+export function foldHistory(history: History | undefined, event: RunEvent): History {
+  if (event.type === "run-started") return begin(event);
+  if (history === undefined) throw new Error(`a journal begins with run-started, not with ${event.type}`);
+  history.seq = event.seq;
+  if (event.at > history.now) history.now = event.at;
+  ofRun(history, event);
+  if ("phase" in event && event.phase !== undefined) ofPhase(history, phaseIn(history, event.phase), event);
+  return history;
+}
+
+function phaseIn({ phases }: History, id: string): PhaseHistory {
+  phases[id] ??= noHistory();
+  return phases[id];
+}
+
+function ofRun(history: History, event: RunEvent): void {
+  switch (event.type) {
+    case "run-resumed":
+      return act(history, event, "↻", "run taken up again");
+    case "run-held":
+      return act(history, event, "‖", `paused (${event.by})`);
+    case "run-released":
+      return act(history, event, "▶", `going on (${event.by})`);
+    case "stop-requested":
+      return act(history, event, "■", `stopping (${event.by})`);
+    case "limit-reached":
+      return mark(history, event, "limit", event.message);
+    case "phase-split": {
+      const parts = event.parts.map(({ id }) => id).join(", ");
+      return mark(history, event, "split", `split into ${parts}: ${event.reason}`);
+    }
+    case "warned":
+      return notice(history, event, "warning", event.message);
+    case "forecast-made":
+      for (const warning of event.warnings) notice(history, event, "forecast", warning);
+      return;
+    case "question-asked":
+      return mark(history, event, "question", event.text);
+    case "question-answered":
+      return act(history, event, "?", `answered: ${event.choice} (${event.by})`);
+    default:
+      return;
+  }
+}
+
+function ofPhase(history: History, phase: PhaseHistory, event: RunEvent): void {
+  switch (event.type) {
+    case "phase-started":
+      phase.startedAt ??= event.at;
+      phase.endedAt = undefined;
+      return;
+    case "phase-serialised":
+      return act(history, event, "‖", `waits for phase ${event.behind}`);
+    case "session-started":
+      phase.sessions++;
+      phase.context.layers = event.layers ?? phase.context.layers;
+      phase.context.prompt += event.promptTokens;
+      phase.context.largest_prompt = Math.max(phase.context.largest_prompt, event.promptTokens);
+      history.sessions.push(newSession(event));
+      return;
+    case "session-measured": {
+      const { context } = phase;
+      const { reads, outputs, prompts, words } = event.sources;
+      context.system += Math.max(0, event.firstPrompt - prompts);
+      context.file_reads += reads;
+      context.tool_output += outputs;
+      context.words += words;
+      return;
+    }
+    case "session-ended": {
+      if (event.reason === "handed-over" || event.reason === "context-full") phase.restarts++;
+      const session = sessionOf(history, event.session);
+      if (session === undefined) return;
+      session.endedAt = event.at;
+      session.reason = event.reason;
+      if (event.reason === "handed-over")
+        mark(history, event, "handover", `handed over at ${percentOf(session)} %`, session.tokens);
+      return;
+    }
+    case "gate-finished":
+      phase.gates = [
+        ...phase.gates.filter((gate) => gate.name !== event.name),
+        { name: event.name, passed: event.passed, why: event.why },
+      ];
+      if (!event.passed) mark(history, event, "gate", `${event.name}: ${event.why}`);
+      return act(history, event, event.passed ? "✓" : "✗", `gate ${event.name}: ${event.why}`, event.passed);
+    case "commit-made":
+      return act(history, event, "●", `commit ${event.sha.slice(0, 9)} (${event.files} files)`);
+    case "commit-refused":
+      return notice(history, event, "refused-commit", `the commit was refused: ${event.why}`);
+    case "phase-inspected":
+      for (const { text } of event.suspicions) notice(history, event, "suspicion", `suspicious: ${text}`);
+      return;
+    case "stuck-noticed":
+      return notice(history, event, "circle", `going round in circles (${event.count}): ${event.evidence}`);
+    case "merge-begun": {
+      const { conflicts } = event;
+      const text = conflicts.length === 0 ? "merged with what came meanwhile" : `conflicts in ${conflicts.join(", ")}`;
+      return mark(history, event, "merge", text);
+    }
+    case "phase-merged":
+      return act(history, event, "⇄", `merged into ${event.into}`);
+    case "phase-done":
+      phase.endedAt = event.at;
+      return mark(history, event, "done", "phase done");
+    case "phase-skipped":
+      phase.endedAt = event.at;
+      return;
+    case "phase-failed":
+      phase.endedAt = event.at;
+      return mark(history, event, "failed", `${event.category}: ${event.message}`);
+    default:
+      return inSession(history, phase, event);
+  }
+}
+
+/** What happens while an agent works. */
+function inSession(history: History, phase: PhaseHistory, event: RunEvent): void {
+  switch (event.type) {
+    case "session-ready": {
+      const session = sessionOf(history, event.session);
+      if (session === undefined) return;
+      const { model, window, compactAt } = event;
+      session.model = model;
+      session.window = window;
+      session.hard = Math.round(thresholdTokens(history.rules.hard, { window, compactAt, reserve: 0 }));
+      session.soft = history.rules.soft === undefined ? 0 : Math.round((window * history.rules.soft) / 100);
+      return;
+    }
+    case "call-made": {
+      const cost = costOf(event.model, event.usage);
+      phase.tokens = addUsage(phase.tokens, event.usage);
+      phase.cost_usd = addCost(phase.cost_usd, cost);
+      history.spent = {
+        ...addUsage(history.spent, event.usage),
+        calls: history.spent.calls + 1,
+        cost_usd: addCost(history.spent.cost_usd, cost),
+      };
+      if (event.subagent) return;
+      phase.peak_percent = Math.max(phase.peak_percent, event.reading.percent);
+      const session = sessionOf(history, event.session);
+      if (session === undefined) return;
+      session.calls++;
+      return read(history, session, event.at, event.reading.tokens);
+    }
+    case "boundary-decided": {
+      phase.peak_percent = Math.max(phase.peak_percent, event.reading.percent);
+      const session = sessionOf(history, event.session);
+      if (session !== undefined) read(history, session, event.at, event.reading.tokens);
+      return;
+    }
+    case "progress-reported":
+      return act(history, event, "✓", event.message);
+    case "decision-recorded":
+      return act(history, event, "◆", event.text);
+    case "tool-finished":
+      // What is reported through Segno's own tools has its line already.
+      if (event.tool.startsWith("mcp__segno__") && event.ok) return;
+      return act(
+        history,
+        event,
+        event.ok ? "·" : "✗",
+        `${event.tool.replace(/^mcp__segno__/, "")} ${event.brief}`,
+        event.ok,
+      );
+    case "context-warned":
+      return notice(history, event, "context", `the context is at ${event.reading.percent} %, above ${event.level} %`);
+    case "compacted":
+      phase.compactions++;
+      return mark(
+        history,
+        event,
+        "compaction",
+        `the agent compacted its context at ${event.before} tokens`,
+        event.before,
+      );
+    case "checkpoint-saved":
+      return act(history, event, "⇥", `checkpoint of ${event.tokens} tokens`);
+    default:
+      return;
+  }
+}
+
+const newSession = (event: FactOf<"session-started"> & RunEvent): BoardSession => ({
+  id: event.session,
+  phase: event.phase,
+  purpose: event.purpose,
+  model: undefined,
+  startedAt: event.at,
+  endedAt: undefined,
+  reason: undefined,
+  window: 0,
+  hard: 0,
+  soft: 0,
+  tokens: 0,
+  peak: 0,
+  calls: 0,
+  points: [],
+  step: 1,
+  seen: 0,
+});
+
+/** The newest ones are asked for most. */
+const sessionOf = ({ sessions }: History, id: string): BoardSession | undefined =>
+  sessions.findLast((session) => session.id === id);
+
+/** Keeps a bounded number of readings, evenly over the session, and always the newest. */
+function read({ startedAt }: History, session: BoardSession, at: string, tokens: number): void {
+  session.tokens = tokens;
+  session.peak = Math.max(session.peak, tokens);
+  const seconds = Math.round((Date.parse(at) - Date.parse(startedAt)) / 100) / 10;
+  const { points } = session;
+  // The last point is provisional until the next one that is kept.
+  if (session.seen % session.step !== 0) points.splice(-2);
+  session.seen++;
+  points.push(seconds, tokens);
+  if (points.length <= MOST_POINTS * 2) return;
+  session.step *= 2;
+  session.points = points.filter((_, index) => (index >> 1) % 2 === 0 || index >= points.length - 2);
+}
+
+export const percentOf = ({ tokens, window }: Pick<BoardSession, "tokens" | "window">): number =>
+  window === 0 ? 0 : Math.round((tokens / window) * 100);
+
+function act(history: History, event: RunEvent, symbol: string, text: string, ok = true): void {
+  const phase = "phase" in event ? event.phase : undefined;
+  history.activities.push({ at: event.at, phase, symbol, text: text.slice(0, 300), ok });
+  if (history.activities.length > MOST_ACTIVITIES) history.activities.shift();
+}
+
+function mark(history: History, event: RunEvent, kind: MarkKind, text: string, tokens?: number): void {
+  const phase = "phase" in event ? event.phase : undefined;
+  history.marks.push({ at: event.at, kind, phase, tokens, text: text.slice(0, 500) });
+  if (history.marks.length > MOST_MARKS) history.marks.shift();
+}
+
+function notice(history: History, event: RunEvent, kind: NoticeKind, text: string): void {
+  const phase = "phase" in event ? event.phase : undefined;
+  // The same thing said twice is one thing.
+  if (history.notices.some((known) => known.text === text && known.phase === phase)) return;
+  history.notices.push({ at: event.at, phase, kind, text: text.slice(0, 500) });
+  if (history.notices.length > MOST_NOTICES) history.notices.shift();
+}
+
+/** Undefined as soon as one call has no known price. */
+const addCost = (sum: number | undefined, cost: number | undefined): number | undefined =>
+  sum === undefined || cost === undefined ? undefined : sum + cost;
+
+const addUsage = (sum: Usage & { total: number }, usage: Usage): Usage & { total: number } => ({
+  input: sum.input + usage.input,
+  cacheRead: sum.cacheRead + usage.cacheRead,
+  cacheWrite: sum.cacheWrite + usage.cacheWrite,
+  output: sum.output + usage.output,
+  total: sum.total + usage.input + usage.cacheRead + usage.cacheWrite + usage.output,
+});

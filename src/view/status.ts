@@ -1,0 +1,165 @@
+/** How a run stands, told from its state: the one truth of every screen. */
+import type { Phase } from "../plan/model.js";
+import { isAttempted, type lastAttempt, leftBy, type PhaseState } from "../run/phase.js";
+import { openQuestions } from "../run/questions.js";
+import type { RunState } from "../run/state.js";
+
+export type PhaseStatus = "pending" | "running" | "done" | "failed" | "skipped";
+
+export interface PhaseStanding {
+  id: string;
+  title: string;
+  status: PhaseStatus;
+  /** Whether gates passed: a phase without gates is done but unverified. */
+  verified: boolean;
+  commits: string[];
+  tasks: { done: number; total: number };
+  tasksDone: string[];
+  failure: { category: string; message: string; recommendation: string } | undefined;
+  forecast: { sessions: number; tokens: number } | undefined;
+  /** The phase it is a sub-phase of, and the sub-phases it was split into. */
+  part_of: string | undefined;
+  parts: string[];
+  dependsOn: string[];
+  /** Where its text is. */
+  file: string;
+  /** What it does now, in a word or two. */
+  doing: string;
+  /** The session that has the floor. */
+  live: string | undefined;
+}
+
+export interface OpenQuestion {
+  id: string;
+  phase: string;
+  text: string;
+  choices: { key: string; name: string; meaning: string }[];
+  /** What counts when nobody answers, and when. */
+  fallback: string;
+  until: string;
+}
+
+export interface Standing {
+  run: string;
+  mode: "run" | "rehearsal";
+  plan: string;
+  title: string;
+  goal: string;
+  branch: string;
+  status: "running" | "paused" | "completed" | "failed" | "stopped";
+  stopping: boolean;
+  questions: OpenQuestion[];
+  limit: { until: string; message: string } | undefined;
+  phases: PhaseStanding[];
+}
+
+export function standingOf(state: RunState): Standing {
+  const { run, mode, plan, branch, limit } = state;
+  const isRunning = state.status === "running";
+  return {
+    run,
+    mode,
+    plan: plan.file,
+    title: plan.title,
+    goal: plan.goal,
+    branch,
+    status: isRunning && state.hold !== undefined ? "paused" : state.status,
+    stopping: state.stopping !== undefined,
+    // What nobody answered is moot once the run is over.
+    questions: isRunning
+      ? openQuestions(state).map(({ id, phase, text, choices, fallback, until }) => ({
+          id,
+          phase,
+          text,
+          choices: [...choices],
+          fallback,
+          until,
+        }))
+      : [],
+    limit: limit === undefined ? undefined : { until: limit.until, message: limit.message },
+    phases: plan.phases.map((phase) => standingOfPhase(state, phase)),
+  };
+}
+
+export const STATUS: Record<PhaseState["step"], PhaseStatus> = {
+  waiting: "pending",
+  starting: "running",
+  working: "running",
+  remediating: "running",
+  verifying: "running",
+  reviewing: "running",
+  committing: "running",
+  merging: "running",
+  split: "running",
+  done: "done",
+  skipped: "skipped",
+  failed: "failed",
+};
+
+function standingOfPhase(state: RunState, planned: Phase): PhaseStanding {
+  const { id, title, file, tasks, dependsOn } = planned;
+  const phase = state.phases.get(id) ?? { step: "waiting", number: 1, before: undefined, tasksInGit: [] };
+  const forecast = state.forecast.get(id);
+  const tasksDone = doneIn(state, planned, phase);
+  return {
+    id,
+    title,
+    status: STATUS[phase.step],
+    verified: phase.step === "done" && phase.verified,
+    commits: leftBy(phase.step === "waiting" && phase.before !== undefined ? withLast(phase.before) : phase).commits,
+    tasks: { done: tasksDone.length, total: tasks.length },
+    tasksDone,
+    failure: phase.step === "failed" ? { ...phase.failure } : undefined,
+    forecast: forecast === undefined ? undefined : { sessions: forecast.sessions, tokens: forecast.tokens },
+    part_of: state.parents.get(id),
+    parts: partsOf(state, id),
+    dependsOn: [...dependsOn],
+    file,
+    doing: doing(state, phase),
+    live: "next" in phase && phase.next.type === "running" ? phase.next.session : undefined,
+  };
+}
+
+const withLast = (attempt: NonNullable<ReturnType<typeof lastAttempt>>): PhaseState => ({ step: "split", attempt });
+
+const partsOf = ({ parents, plan }: RunState, id: string): string[] =>
+  parents.size === 0 ? [] : plan.phases.filter((part) => parents.get(part.id) === id).map((part) => part.id);
+
+/** Tasks that are done: reported, in git, ticked by the user, or done by its sub-phases. */
+function doneIn(state: RunState, planned: Phase, phase: PhaseState): string[] {
+  const done = new Set(leftBy(phase).tasksDone);
+  if (phase.step === "waiting" || phase.step === "starting")
+    for (const task of [...phase.tasksInGit, ...(phase.before?.progress.tasksDone ?? [])]) done.add(task);
+  if (isAttempted(phase) && phase.attempt.split.parts.length > 0)
+    for (const part of phase.attempt.split.parts)
+      for (const task of leftBy(state.phases.get(part) ?? phase).tasksDone) done.add(task);
+  return planned.tasks.filter((task) => task.ticked || done.has(task.id)).map((task) => task.id);
+}
+
+const DOING = { work: "working", remediate: "repairing", verify: "reviewing", merge: "merging" } as const;
+
+function doing(state: RunState, phase: PhaseState): string {
+  switch (phase.step) {
+    case "starting":
+      return "starting";
+    case "working":
+    case "remediating":
+    case "reviewing": {
+      if (phase.next.type === "handover-commit") return "handing over";
+      if (phase.next.type === "session") return (phase.attempt.trouble.notBefore ?? "") > state.now ? "waiting" : "";
+      const session = state.sessions.get(phase.next.session);
+      if (session === undefined) return "";
+      return session.step === "checkpointing" ? "handing over" : DOING[session.purpose];
+    }
+    case "verifying":
+      return phase.attempt.train.merge === undefined ? "verifying" : "merging";
+    case "committing":
+      return "committing";
+    case "merging":
+      return "merging";
+    case "split":
+      return "split";
+    default:
+      return "";
+  }
+}
