@@ -52,9 +52,13 @@ function* facts() {
   };
   const model = "claude-sonnet-4-5";
   for (const { id } of phases) {
-    yield { type: "phase-started", command: "", phase: id, attempt: 1, head: "h", baseline: "b", staged: [] };
+    const start = `${id}/a1/start`;
+    yield { type: "command-issued", phase: id, command: { type: "start-phase", id: start, phase: id, attempt: 1 } };
+    yield { type: "phase-started", command: start, phase: id, attempt: 1, head: "h", baseline: "b", staged: [] };
     for (let n = 1; n <= 4; n++) {
       const place = { phase: id, attempt: 1, session: `${id}/a1/session/${n}` };
+      const command = { type: "start-session", id: place.session, ...place, purpose: "work", n, opening: "work" };
+      yield { type: "command-issued", phase: id, command };
       yield {
         type: "session-started",
         ...place,

@@ -1,8 +1,9 @@
 /** `permission_mode` is chosen once: asked at a terminal and written to the configuration, else refused. */
-import { appendFileSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Config } from "../config/schema.js";
 import { bad, good, type Result } from "../engine/failure.js";
+import { writeWhole } from "../store/atomic.js";
 import { askChoice, isTerminal } from "./ask.js";
 
 type Mode = NonNullable<Config["permission_mode"]>;
@@ -20,7 +21,8 @@ export async function permissionMode(config: Config, file: string, json: boolean
   const chosen = await askChoice("What may the agent do without asking? Nobody will be there to answer it.", MODES);
   if (chosen === undefined) return bad({ type: "no-permission-mode" });
   mkdirSync(dirname(file), { recursive: true });
-  appendFileSync(file, `\npermission_mode: ${chosen}\n`);
+  const before = existsSync(file) ? readFileSync(file, "utf8") : "";
+  writeWhole(file, `${before}\npermission_mode: ${chosen}\n`);
   console.log(`Written to ${file}; change it there.\n`);
   return good(chosen as Mode);
 }

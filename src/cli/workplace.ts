@@ -7,6 +7,7 @@ import { runGate } from "../gates/run.js";
 import { GitError } from "../git/git.js";
 import { addWorktree, removeWorktree, worktreesFolder } from "../git/worktree.js";
 import type { PlanOptions } from "../plan/model.js";
+import { shareRuns } from "../store/place.js";
 
 export interface Workplace {
   prepared: Prepared;
@@ -31,6 +32,7 @@ export async function openWorkplace(
     throw error;
   });
   if (place instanceof GitError) return bad({ type: "branch", branch, why: place.stderr.trim() });
+  shareRuns(git.top, place);
   const cwd = `${place}/${relative(git.top, process.cwd())}`.replace(/\/$/, "");
   if (config.worktree_setup !== undefined) {
     const env = Object.fromEntries(

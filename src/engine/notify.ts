@@ -55,7 +55,10 @@ export function startNotifying(world: World): { settle(): Promise<void> } {
     if (notice === undefined) return;
     for (const notifier of run.state.config.notify) {
       if (!notifier.on.includes(notice.event)) continue;
-      const sent = send(notifier, notice, world.gateEnv)
+      // What is told outside is kept here first.
+      const sent = run
+        .flush()
+        .then(() => send(notifier, notice, world.gateEnv))
         .catch((error: unknown) => {
           const why = error instanceof Error ? error.message : String(error);
           const message = `A notification (${nameOf(notifier)}) failed: ${why}. The run goes on.`;

@@ -1,7 +1,8 @@
 /** The folder `.segno/` at the repository's top level: what people write and read. */
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { writeWhole } from "../store/atomic.js";
 
 export const segnoFolder = (top: string): string => join(top, ".segno");
 
@@ -11,7 +12,7 @@ export function prepareSegnoFolder(top: string): void {
   mkdirSync(folder, { recursive: true });
   const ignore = join(folder, ".gitignore");
   if (!existsSync(ignore))
-    writeFileSync(
+    writeWhole(
       ignore,
       "# Written by Segno: runs stay here; the configuration may be committed.\n*\n!config.yaml\n!prompts/\n!prompts/*\n",
     );

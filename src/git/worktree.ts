@@ -1,5 +1,5 @@
 /** A checkout of its own outside the repository, on a branch of its own: whatever happens there, the user's is not touched. */
-import { existsSync, mkdirSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { Git } from "./git.js";
@@ -8,15 +8,9 @@ import { isSegnoPath } from "./trees.js";
 export const worktreesFolder = (env: NodeJS.ProcessEnv): string =>
   join(env.XDG_STATE_HOME ?? join(env.HOME ?? homedir(), ".local", "state"), "segno", "worktrees");
 
-/** Makes the checkout; `.segno` in it leads to the repository's own, so that there is one journal. */
 export async function addWorktree(git: Git, folder: string, branch: string): Promise<string> {
   const place = placeFor(git, folder, branch);
   await git.raw(["worktree", "add", "--quiet", "-b", branch, place, "HEAD"]);
-  const own = join(git.top, ".segno");
-  mkdirSync(join(own, "runs"), { recursive: true });
-  // Where the configuration is committed, the folder is there already.
-  if (!existsSync(join(place, ".segno"))) symlinkSync(own, join(place, ".segno"));
-  else symlinkSync(join(own, "runs"), join(place, ".segno", "runs"));
   return place;
 }
 

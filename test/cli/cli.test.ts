@@ -64,8 +64,10 @@ describe.concurrent("segno rehearse and status", () => {
       `${readFileSync(join(repo, "plan/phase-1.md"), "utf8")}\nAn edit that is not committed yet.\n`,
     );
     const before = git(repo, "status", "--porcelain", "--ignored");
-    const { code, stdout } = await segno(repo, "rehearse", "PLAN.md", "--json");
+    const TMPDIR = scratchFolder();
+    const { code, stdout } = await segnoWith({ TMPDIR }, [], repo, "rehearse", "PLAN.md", "--json");
     expect(code).toBe(0);
+    expect(stdout).not.toContain(TMPDIR);
     const events = stdout
       .trim()
       .split("\n")
@@ -77,7 +79,6 @@ describe.concurrent("segno rehearse and status", () => {
     expect(events[0].plan.phases[0].text).toContain("An edit that is not committed yet.");
     expect(git(repo, "status", "--porcelain", "--ignored")).toBe(before);
     expect(git(repo, "log", "--oneline").split("\n")).toHaveLength(1);
-    rmSync(join(events[0].top, ".."), { recursive: true, force: true });
   });
 
   test("with --enforce-gates a failing gate fails the rehearsal: exit 1, clear words", async () => {

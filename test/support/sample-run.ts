@@ -40,7 +40,9 @@ const reading = (tokens: number) => ({
 function session(of: string, n: number, tokens: readonly number[]): Fact[] {
   const place = { phase: of, attempt: 1, session: `${of}/a1/session/${n}` };
   const model = "claude-sonnet-4-5";
+  const command = { type: "start-session", id: place.session, ...place, purpose: "work", n, opening: "work" } as const;
   return [
+    { type: "command-issued", phase: of, command },
     { type: "session-started", ...place, purpose: "work", prompt: "sha256:", promptTokens: 900, resumed: false },
     { type: "session-ready", ...place, agentSession: "a", model, window: 200_000, compactAt: 167_000 },
     { type: "turn-started", ...place, turn: "work" },
@@ -108,15 +110,14 @@ export function sampleFacts(): Fact[] {
       phase("4", "Documents", 2, ["3"]),
     ],
   };
-  const started = (id: string): Fact => ({
-    type: "phase-started",
-    command: "",
-    phase: id,
-    attempt: 1,
-    head: "h",
-    baseline: "b",
-    staged: [],
-  });
+  const started = (id: string): Fact[] => {
+    const place = { phase: id, attempt: 1 };
+    const command = `${id}/a1/start`;
+    return [
+      { type: "command-issued", phase: id, command: { type: "start-phase", id: command, ...place } },
+      { type: "phase-started", command, ...place, head: "h", baseline: "b", staged: [] },
+    ];
+  };
   const task = (of: string, n: number, id: string): Fact => ({
     type: "progress-reported",
     phase: of,
@@ -141,7 +142,7 @@ export function sampleFacts(): Fact[] {
       leftOut: [],
       tasksInGit: {},
     },
-    started("1"),
+    ...started("1"),
     ...session("1", 1, climb(24_000, 96_000, 9)),
     ...["1.1", "1.2", "1.3", "1.4"].map((id) => task("1", 1, id)),
     {
@@ -168,7 +169,7 @@ export function sampleFacts(): Fact[] {
       output: "sha256:",
     },
     { type: "phase-done", phase: "1", attempt: 1, verified: true, tasksDone: ["1.1", "1.2", "1.3", "1.4"] },
-    started("2"),
+    ...started("2"),
     ...session("2", 1, climb(26_000, 161_000, 12)),
     ...["2.1", "2.2", "2.3"].map((id) => task("2", 1, id)),
     ...handedOver("2", 1),

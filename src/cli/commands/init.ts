@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { configurationFile } from "../../config/document.js";
+import { writeWhole } from "../../store/atomic.js";
 import { EXIT } from "../exit.js";
 import { printFailure } from "../print.js";
 import { repositoryTop } from "../top.js";
@@ -42,7 +43,7 @@ export async function initCommand(flags: InitFlags): Promise<number> {
   const written = files.filter(([path]) => !existsSync(join(top.value, path)));
   for (const [path, content] of written) {
     mkdirSync(dirname(join(top.value, path)), { recursive: true });
-    writeFileSync(join(top.value, path), content);
+    writeWhole(join(top.value, path), content);
   }
   const kept = files.filter((file) => !written.includes(file)).map(([path]) => path);
   if (json) console.log(JSON.stringify({ written: written.map(([path]) => path), kept }));
