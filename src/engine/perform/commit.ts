@@ -140,7 +140,9 @@ async function reportStashes(world: World, phase: string, { startedAt }: Attempt
   const { git } = groundOf(world, phase);
   const log = await git.attempt(["log", "-g", "--format=%ct", "refs/stash"]);
   if (!log.ok) return;
-  const made = log.stdout.split("\n").filter((line) => line !== "" && Number(line) * 1_000 >= Date.parse(startedAt));
+  // Git counts in seconds.
+  const began = Math.floor(Date.parse(startedAt) / 1_000);
+  const made = log.stdout.split("\n").filter((line) => line !== "" && Number(line) >= began);
   if (made.length === 0) return;
   const message = `${made.length === 1 ? "A stash was" : `${made.length} stashes were`} made while phase ${phase} worked: what is in it is in no commit. Look at it with git stash list.`;
   run.warn(message, phase);
