@@ -1,6 +1,6 @@
 // What one message of the agent costs Segno (read, metered, folded, written to the journal), against JSON.parse of it.
 import { join } from "node:path";
-import { ClaudeStream } from "../dist/agents/claude-stream.js";
+import { ClaudeStream } from "../dist/agents/claude/stream.js";
 import { configSchema } from "../dist/config/schema.js";
 import { meter, newMeter, readMeter } from "../dist/context/meter.js";
 import { LiveRun } from "../dist/engine/live-run.js";
@@ -129,8 +129,8 @@ const whole = best(5, () => {
       run.append({ type: "call-made", ...place, call: id, model, usage, subagent, reading: readMeter(state) });
     }
     if (observation.type === "tool") {
-      const { name, brief, ok, subagent } = observation;
-      run.append({ type: "tool-finished", ...place, tool: name, brief, ok, subagent });
+      const { kind, name, brief, ok, subagent } = observation;
+      run.append({ type: "tool-finished", ...place, kind, tool: name, brief, ok, subagent });
     }
   });
   for (const line of lines) seen.take(JSON.parse(line));

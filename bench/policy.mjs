@@ -1,7 +1,8 @@
 // A phase of 60 equal tasks of about 7,500 tokens, through plain `claude -p` and through Segno with its policies: what
 // each way costs. Real Claude Code in each, the stand-in model, a window of 200,000.
 import { spawn } from "node:child_process";
-import { costOf } from "../dist/context/prices.js";
+import { priceOf } from "../dist/agents/claude/models.js";
+import { costAt } from "../dist/context/prices.js";
 import { startStandIn } from "../dist/rehearsal/server.js";
 import { worker } from "../dist/rehearsal/worker.js";
 import { agentEnv, CLAUDE, planOf, repository, SEGNO, table } from "./measure.mjs";
@@ -81,7 +82,7 @@ let base;
 for (const [name, start, remembers] of WAYS) {
   const figures = await measure(start, remembers);
   const input = figures.input + figures.cacheRead + figures.cacheWrite;
-  const cost = costOf(MODEL, figures);
+  const cost = costAt(priceOf(MODEL), figures);
   base ??= { input, cost };
   rows.push([
     name,

@@ -83,6 +83,7 @@ function* facts() {
         };
         yield {
           type: "tool-finished",
+          kind: "shell",
           ...place,
           tool: "Bash",
           brief: `npm test -- part ${call}`,

@@ -1,14 +1,15 @@
 /** What a real run works with: the user's agent, environment and choices. */
+import type { Agent, PermissionLevel } from "../agents/agent.js";
 import type { Config } from "../config/schema.js";
 import type { Failure } from "../engine/failure.js";
 import type { Hands } from "../engine/world.js";
 import { worktreesFolder } from "../git/worktree.js";
 import { RunView } from "../view/board.js";
-import { agentFor } from "./agent.js";
 import { eventPrinter } from "./print.js";
 
 export function realHands(
-  permissionMode: NonNullable<Config["permission_mode"]>,
+  agent: Agent,
+  permissions: PermissionLevel,
   { env_deny }: Pick<Config, "env_deny">,
   json: boolean,
 ): { hands: Hands; view: RunView } {
@@ -26,11 +27,11 @@ export function realHands(
   };
   return {
     hands: {
-      agent: agentFor("user"),
+      agent,
       agentEnv: env,
       gateEnv: env,
       isolated: false,
-      permissionMode,
+      permissions,
       worktrees: worktreesFolder(process.env),
       onEvent,
     },
@@ -44,5 +45,8 @@ const escapeForm = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]
 export async function agentProblem({ agent, agentEnv }: Hands, cwd: string): Promise<Failure | undefined> {
   const checked = await agent.checkQuickly(agentEnv, cwd);
   if (checked.ok) return undefined;
-  return checked.problem === "no-login" ? { type: "no-login" } : { type: "no-agent", detail: checked.detail };
+  const { title, help } = agent;
+  return checked.problem === "no-login"
+    ? { type: "no-login", agent: title, help: help.login }
+    : { type: "no-agent", agent: title, help: help.install, detail: checked.detail };
 }

@@ -9,9 +9,9 @@ import { askChoice, isTerminal } from "./ask.js";
 type Mode = NonNullable<Config["permission_mode"]>;
 
 export const MODES: { name: Mode; meaning: string }[] = [
-  { name: "bypassPermissions", meaning: "everything, as you; best in a container or on a machine of its own" },
-  { name: "acceptEdits", meaning: "edits in the repository; shell commands only where your settings allow them" },
-  { name: "dontAsk", meaning: "only what your agent's settings allow" },
+  { name: "all", meaning: "everything, as you; best in a container or on a machine of its own" },
+  { name: "edits", meaning: "edits in the repository; shell commands only where your settings allow them" },
+  { name: "listed", meaning: "only what your agent's settings allow" },
   { name: "auto", meaning: "the agent's own classifier decides" },
 ];
 

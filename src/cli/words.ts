@@ -49,15 +49,21 @@ export function wordsOf(failure: Failure): Words {
       };
     case "no-agent":
       return {
-        what: `The agent cannot be started: ${failure.detail}`,
-        why: "Segno drives Claude Code and does not work without it.",
-        next: "Install it (npm install -g @anthropic-ai/claude-code), or reinstall Segno with its optional dependencies.",
+        what: `${failure.agent} cannot be started: ${failure.detail}`,
+        why: `The run is to be done by ${failure.agent}, and cannot be without it.`,
+        next: failure.help,
       };
     case "no-login":
       return {
-        what: "Claude Code is not logged in, and there is no API key.",
+        what: `${failure.agent} is not logged in, and there is no API key.`,
         why: "Every session would end at its first model call.",
-        next: "Start `claude` once and log in, or set ANTHROPIC_API_KEY. To try a plan without either: segno rehearse PLAN.md",
+        next: `${failure.help} To try a plan without either: segno rehearse PLAN.md`,
+      };
+    case "unknown-agent":
+      return {
+        what: `There is no agent "${failure.agent}".`,
+        why: "The configuration names who does the work.",
+        next: `Agents: ${failure.known.join(", ")} (agent in .segno/config.yaml).`,
       };
     case "no-run":
       return {

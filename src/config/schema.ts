@@ -1,7 +1,15 @@
 /** Every key of `.segno/config.yaml`: type, range, default and meaning in one place. */
 import { z } from "zod";
 
-export const PERMISSION_MODES = ["bypassPermissions", "acceptEdits", "dontAsk", "auto"] as const;
+/** What an agent may do without asking, in no agent's words; Claude Code's own words mean the same. */
+export const PERMISSION_LEVELS = ["all", "edits", "listed", "auto"] as const;
+const OTHER_WORDS = { bypassPermissions: "all", acceptEdits: "edits", dontAsk: "listed" } as const;
+
+const permissionLevel = z
+  .enum([...PERMISSION_LEVELS, ...(Object.keys(OTHER_WORDS) as (keyof typeof OTHER_WORDS)[])])
+  .transform((word): (typeof PERMISSION_LEVELS)[number] =>
+    word in OTHER_WORDS ? OTHER_WORDS[word as keyof typeof OTHER_WORDS] : (word as (typeof PERMISSION_LEVELS)[number]),
+  );
 
 const NOTICES = ["question", "failed", "finished", "limit"] as const;
 const address = z.url({ protocol: /^https?$/ });
@@ -23,13 +31,12 @@ const notifier = z
   );
 
 export const configSchema = z.strictObject({
-  agent: z.enum(["claude"]).default("claude").describe("The coding agent that does the work."),
+  agent: z.string().min(1).default("claude").describe("The coding agent that does the work."),
   model: z.string().min(1).optional().describe("The model the agent uses; the agent's own default if not set."),
-  permission_mode: z
-    .enum(PERMISSION_MODES)
+  permission_mode: permissionLevel
     .optional()
     .describe(
-      "What the agent may do without asking. Nobody is there to answer, so a run needs a choice: `bypassPermissions` allows everything, `acceptEdits` allows edits and refuses the rest, `dontAsk` allows only what your agent's settings allow, `auto` lets a classifier decide.",
+      "What the agent may do without asking. Nobody is there to answer, so a run needs a choice: `all` allows everything, `edits` allows edits and refuses the rest, `listed` allows only what your agent's settings list, `auto` lets the agent's own classifier decide. Claude Code's words (`bypassPermissions`, `acceptEdits`, `dontAsk`) mean the first three.",
     ),
   context_limit: z
     .int()

@@ -1,5 +1,5 @@
 /** What a phase will need: its context, sessions, calls, tokens and cost, before anything is spent. */
-import { costOf } from "./prices.js";
+import { costAt, type Price } from "./prices.js";
 
 /** What earlier phases in this repository needed, per agent. */
 export interface Learned {
@@ -82,6 +82,7 @@ export function forecastPlan(
   settings: ForecastSettings,
   learned: Learned,
   flags: { quality?: boolean; force?: boolean } = {},
+  priceOf: (model: string) => Price | undefined = () => undefined,
 ): Forecast {
   const recent = learned.samples.slice(-20);
   const model = settings.model ?? recent.at(-1)?.model;
@@ -106,7 +107,7 @@ export function forecastPlan(
     const cost =
       model === undefined
         ? undefined
-        : costOf(model, { input: 0, cacheRead: Math.max(0, tokens - written), cacheWrite: written, output });
+        : costAt(priceOf(model), { input: 0, cacheRead: Math.max(0, tokens - written), cacheWrite: written, output });
     const context = start + work;
     const percent = Math.round((context / budget) * 100);
     const fits = Math.max(1, Math.floor(((FULL / 100) * budget - start) / Math.max(1, work / tasks)));

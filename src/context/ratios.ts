@@ -73,27 +73,3 @@ export function ratiosFor(model: string): Ratios {
   const generation = version === null ? 0 : Number(version[1]) + Number(version[2] ?? 0) / 10;
   return generation > 4.65 ? LATER : UP_TO_46;
 }
-
-/** What a tool's result is, from the tool's name. */
-export function kindOfTool(name: string): ContentKind {
-  if (name.startsWith("mcp__")) return "mcp";
-  return TOOLS[name] ?? "other";
-}
-
-const TOOLS: Record<string, ContentKind> = {
-  Read: "read",
-  NotebookRead: "read",
-  Bash: "bash",
-  BashOutput: "bash",
-  Grep: "grep",
-  Glob: "grep",
-  LS: "grep",
-  Edit: "edit",
-  MultiEdit: "edit",
-  Write: "edit",
-  NotebookEdit: "edit",
-  Agent: "agent",
-  Task: "agent",
-  WebFetch: "web",
-  WebSearch: "web",
-};

@@ -15,6 +15,7 @@ import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { isOver } from "../run/phase.js";
 import { stateOfPhase } from "../run/state.js";
+import { serveMcp } from "../tools/mcp-http.js";
 import { type Guarded, guard, same } from "./guard.js";
 import { answerQuestion } from "./questions.js";
 import type { World } from "./world.js";
@@ -76,10 +77,11 @@ function routes(world: World, token: string, sessionToken: (session: string) => 
       token,
       refuse,
       session: (given) => {
-        const session = [...run.state.sessions.values()].find((candidate) => same(given, sessionToken(candidate.id)));
-        if (session === undefined) return undefined;
-        if (session.step === "ended") return { stale: `a stale token: session ${session.id} has ended` };
-        return { as: "session", session: session.id };
+        const ids = [...run.state.sessions.keys(), ...world.warm.keys()];
+        const id = ids.find((candidate) => same(given, sessionToken(candidate)));
+        if (id === undefined) return undefined;
+        const ended = run.state.sessions.get(id)?.step === "ended";
+        return ended ? { stale: `a stale token: session ${id} has ended` } : { as: "session", session: id };
       },
     }),
   );
@@ -132,6 +134,13 @@ function routes(world: World, token: string, sessionToken: (session: string) => 
       const { text, isError } = await tools.call(tool, await bodyOf(c));
       return c.json({ ok: !isError, message: text }, isError ? 400 : 200);
     });
+  app.all("/mcp", async (c) => {
+    const caller = c.get("caller");
+    if (caller.as !== "session") return refuse(c, 403, "only a session of the run has tools");
+    const tools = world.sessions.get(caller.session)?.tools ?? world.warm.get(caller.session)?.tools;
+    if (tools === undefined) return refuse(c, 401, `a stale token: session ${caller.session} has ended`);
+    return serveMcp(tools, c.req.raw);
+  });
   report("/progress", "progress");
   report("/done", "phase_result");
   const page = world.page?.(app);

@@ -23,8 +23,9 @@ export type Failure =
   | { type: "old-run"; run: string; plan: string; hours: number; window: number }
   | { type: "nothing-to-resume"; run: string | undefined; why: string }
   | { type: "no-permission-mode" }
-  | { type: "no-agent"; detail: string }
-  | { type: "no-login" }
+  | { type: "no-agent"; agent: string; help: string; detail: string }
+  | { type: "no-login"; agent: string; help: string }
+  | { type: "unknown-agent"; agent: string; known: readonly string[] }
   | { type: "no-run"; run: string | undefined }
   | { type: "journal"; file: string; line: number; why: string; readable: number }
   | { type: "disk-full"; run: string }

@@ -3,6 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../config/schema.js";
 import { type Forecast, forecastPlan, type Learned } from "../context/forecast.js";
+import type { Price } from "../context/prices.js";
 import { roughTokens } from "../handover/bounded.js";
 import { firstView, workPrompt } from "../handover/prompts.js";
 import type { Phase, Plan } from "../plan/model.js";
@@ -19,6 +20,7 @@ export function forecastOf(
   top: string,
   config: Config,
   learned: Learned,
+  priceOf: (model: string) => Price | undefined,
   flags: { quality?: boolean; force?: boolean } = {},
 ): Forecast {
   const shapes = phases.map((phase) => ({
@@ -30,7 +32,7 @@ export function forecastOf(
   }));
   const { model, context_limit, context_threshold, context_soft, max_tokens, max_cost_usd } = config;
   const settings = { model, context_limit, context_threshold, context_soft, max_tokens, max_cost_usd };
-  return forecastPlan(shapes, settings, learned, flags);
+  return forecastPlan(shapes, settings, learned, flags, priceOf);
 }
 
 const namedFiles = ({ files, readFirst }: Phase): string[] => [...new Set([...readFirst, ...files])];

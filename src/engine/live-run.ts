@@ -16,6 +16,7 @@ export const OBSERVATIONS: ReadonlySet<FactType> = new Set([
   "call-made",
   "tool-finished",
   "session-ready",
+  "window-known",
   "compaction-blocked",
 ]);
 

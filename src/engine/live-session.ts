@@ -11,7 +11,7 @@ import type { AgentSession, Observation, SessionHandlers } from "../agents/agent
 import { type Learned, seenFirstPrompt } from "../context/forecast.js";
 import { expectedGrowth, largeResult, type Meter, meter, newMeter, readMeter } from "../context/meter.js";
 import { handoversOn, type NaturalBoundary, newWarnings } from "../context/policy.js";
-import { kindOfTool } from "../context/ratios.js";
+import { costAt } from "../context/prices.js";
 import type { Claims } from "../handover/claims.js";
 import { writeHanded } from "../handover/handed.js";
 import { judgeVerdicts } from "../handover/review.js";
@@ -20,12 +20,12 @@ import { type AtBoundary, sayAtBoundary } from "../run/boundary.js";
 import { budgetWarnings } from "../run/budget.js";
 import type { Circle } from "../run/circles.js";
 import type { Purpose } from "../run/command.js";
-import type { BlobRef, Fact, TurnEnd } from "../run/event.js";
+import type { BlobRef, Fact, ToolKind, TurnEnd } from "../run/event.js";
 import type { PhaseResult } from "../run/outcome.js";
 import { isAttempted } from "../run/phase.js";
+import { givesUp } from "../run/retries.js";
 import { requestProblem } from "../run/splitting.js";
 import { phaseOf } from "../run/state.js";
-import { TOOL_PREFIX } from "../tools/mcp.js";
 import { type SegnoTools, segnoTools, type ToolHandlers, ToolRefusal } from "../tools/tools.js";
 import { groundOf } from "./ground.js";
 import { markerOf } from "./marker.js";
@@ -34,9 +34,6 @@ import type { WarmSession, World } from "./world.js";
 
 const MOST_REFUSED_BATCHES = 3;
 const MOST_SAID = 40_000;
-
-/** What a session that only judges may not use. */
-const EDITING = ["Edit", "Write", "MultiEdit", "NotebookEdit"];
 
 export interface Place {
   phase: string;
@@ -84,13 +81,14 @@ export class LiveSession implements WarmSession {
   async open(resume: string | undefined): Promise<AgentSession> {
     if (this.#agent !== undefined) return this.#agent;
     this.#resumed = resume !== undefined;
-    const { run, agent, agentEnv, door, isolated, permissionMode } = this.#world;
+    const { run, agent, agentEnv, door, isolated, permissions } = this.#world;
     const { phase, session } = this.#place;
+    const token = door?.sessionToken(session);
     const env = {
       ...agentEnv,
       SEGNO_RUN: run.state.run,
       SEGNO_PHASE: phase,
-      ...(door === undefined ? {} : { SEGNO_DOOR: door.url, SEGNO_TOKEN: door.sessionToken(session) }),
+      ...(door === undefined || token === undefined ? {} : { SEGNO_DOOR: door.url, SEGNO_TOKEN: token }),
     };
     const { config } = run.state;
     const { cwd } = groundOf(this.#world, phase);
@@ -99,13 +97,15 @@ export class LiveSession implements WarmSession {
       cwd,
       env,
       model: config.model,
-      permissionMode,
+      permissions,
+      readOnly: this.#place.purpose === "verify",
       isolated,
       sandbox: config.sandbox,
       allowedTools: config.allowed_tools,
-      deniedTools: this.#place.purpose === "verify" ? [...config.denied_tools, ...EDITING] : config.denied_tools,
+      deniedTools: config.denied_tools,
       resume,
       tools: this.tools,
+      mcp: door === undefined || token === undefined ? undefined : { url: `${door.url}/mcp`, token },
       handlers: this.#handlers(),
     });
     return this.#agent;
@@ -141,6 +141,7 @@ export class LiveSession implements WarmSession {
       },
       observe: (observation) => this.#observe(observation),
       boundary: () => this.#boundary(),
+      givesUp,
       mayCompact: () => {
         if (!handoversOn(this.#world.run.state.config)) return true;
         this.#world.run.append({ type: "compaction-blocked", ...this.#at });
@@ -163,30 +164,35 @@ export class LiveSession implements WarmSession {
         if (observation.input.type === "call-started" && observation.input.prompt === 0) this.#noUsage();
         return;
       case "ready": {
-        const { agentSession, model, compactAt } = observation;
+        const { agentSession, model } = observation;
+        run.append({ type: "session-ready", ...this.#at, agentSession, model });
+        return;
+      }
+      case "window": {
+        const { compactAt } = observation;
         const limit = run.state.config.context_limit;
         const window = Math.min(observation.window || this.#meter.window, limit ?? Number.POSITIVE_INFINITY);
         this.#meter = meter(this.#meter, { type: "window", window });
         this.#compactAt = compactAt;
-        run.append({ type: "session-ready", ...this.#at, agentSession, model, window, compactAt });
+        run.append({ type: "window-known", ...this.#at, window, compactAt });
         return;
       }
       case "call": {
         const { id, model, usage, subagent } = observation;
         const reading = readMeter(this.#meter);
-        run.append({ type: "call-made", ...this.#at, call: id, model, usage, subagent, reading });
+        const cost = costAt(this.#world.agent.priceOf(model), usage);
+        run.append({ type: "call-made", ...this.#at, call: id, model, usage, cost, subagent, reading });
         if (!subagent) this.#warn();
         for (const message of budgetWarnings(run.state)) run.warn(message);
         return;
       }
       case "tool": {
         this.#watchdog.toolFinished(observation.id);
-        const { name, brief, ok, subagent, call, result, edit } = observation;
-        run.append({ type: "tool-finished", ...this.#at, tool: name, brief, ok, subagent, call, result });
+        const { kind, name, brief, ok, subagent, call, result, edit } = observation;
+        run.append({ type: "tool-finished", ...this.#at, kind, tool: name, brief, ok, subagent, call, result });
         if (subagent) return;
-        this.#toolFinished(name, brief, ok);
-        if (!name.startsWith(TOOL_PREFIX))
-          this.#circle ??= this.#watch.take({ tool: name, brief, ok, call, result, edit });
+        this.#toolFinished(kind, brief, ok);
+        if (kind !== "segno") this.#circle ??= this.#watch.take({ tool: name, brief, ok, call, result, edit });
         return;
       }
       case "compacted":
@@ -232,10 +238,10 @@ export class LiveSession implements WarmSession {
     };
   }
 
-  #toolFinished(tool: string, brief: string, ok: boolean): void {
+  #toolFinished(kind: ToolKind, brief: string, ok: boolean): void {
     this.#toolCalls++;
-    if (kindOfTool(tool) === "edit") this.#reread ??= this.#meter.sources.reads;
-    if (!ok || kindOfTool(tool) !== "bash") return;
+    if (kind === "edit") this.#reread ??= this.#meter.sources.reads;
+    if (!ok || kind !== "shell") return;
     const { gates } = phaseOf(this.#world.run.state, this.#place.phase);
     if (gates.some(({ check }) => check.type === "command" && brief.includes(check.command))) this.#natural = "gate";
     else if (/\bgit\b.*\bcommit\b/.test(brief)) this.#natural = "commit";

@@ -7,13 +7,15 @@ import {
   TEMPLATE_NAMES,
   type TemplateName,
   templateProblems,
+  withToolNames,
 } from "../handover/templates.js";
+import type { ToolName } from "../tools/tools.js";
 import { bad, type ConfigProblem, good, type Result } from "./failure.js";
 import { segnoFolder } from "./runs.js";
 
-export function readPromptTexts(top: string): Result<PromptTexts> {
+export function readPromptTexts(top: string, toolName: (tool: ToolName) => string): Result<PromptTexts> {
   const folder = join(segnoFolder(top), "prompts");
-  if (!existsSync(folder)) return good(DEFAULT_TEXTS);
+  if (!existsSync(folder)) return good(withToolNames(DEFAULT_TEXTS, toolName));
   const texts: Record<string, string> = { ...DEFAULT_TEXTS };
   const problems: ConfigProblem[] = [];
   for (const file of readdirSync(folder).filter((name) => name.endsWith(".md"))) {
@@ -28,7 +30,7 @@ export function readPromptTexts(top: string): Result<PromptTexts> {
     problems.push(...templateProblems(name, text).map((problem) => ({ file: path, ...problem })));
     texts[name] = text;
   }
-  return problems.length > 0 ? bad({ type: "config", problems }) : good(texts as PromptTexts);
+  return problems.length > 0 ? bad({ type: "config", problems }) : good(withToolNames(texts as PromptTexts, toolName));
 }
 
 const isTemplate = (name: string): name is TemplateName => (TEMPLATE_NAMES as string[]).includes(name);

@@ -64,7 +64,7 @@ export async function resumeRun(
   if (!repository.ok) return repository;
   const { git } = repository.value;
   const { top } = git;
-  const texts = readPromptTexts(top);
+  const texts = readPromptTexts(top, hands.agent.toolName);
   if (!texts.ok) return texts;
   const claimed = await claimRun(store, id);
   if (!claimed.ok) return claimed;

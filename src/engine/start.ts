@@ -1,5 +1,6 @@
 /** Begins a run: looks before it leaps, then writes the first event. */
 import { relative, resolve } from "node:path";
+import { shortcomings } from "../agents/agent.js";
 import type { Config } from "../config/schema.js";
 import { takeBranch } from "../git/branch.js";
 import type { Git } from "../git/git.js";
@@ -84,7 +85,7 @@ export async function startRun(
   const taken = await takeBranch(git, options.config.branch, plan.file, repository.branch);
   if (!taken.ok) return bad({ type: "branch", branch: options.config.branch, why: taken.why });
   const { branch } = taken;
-  const texts = readPromptTexts(git.top);
+  const texts = readPromptTexts(git.top, hands.agent.toolName);
   if (!texts.ok) return texts;
   const id = newRunId(new Date());
   prepareSegnoFolder(git.top);
@@ -131,12 +132,21 @@ export async function startRun(
   const chosen = plan.phases.filter(
     ({ id: phase }) => open.includes(phase) && (options.only === undefined || options.only.includes(phase)),
   );
-  const learned = await store.learned(options.config.agent);
-  const { phases, samples, warnings } = forecastOf(plan, chosen, git.top, options.config, learned, {
-    force: options.force === true,
-    quality: options.config.verify === "agent",
-  });
+  const learned = await store.learned(hands.agent.name);
+  const { phases, samples, warnings } = forecastOf(
+    plan,
+    chosen,
+    git.top,
+    options.config,
+    learned,
+    hands.agent.priceOf,
+    {
+      force: options.force === true,
+      quality: options.config.verify === "agent",
+    },
+  );
   run.append({ type: "forecast-made", phases, samples, warnings });
+  for (const message of shortcomings(hands.agent)) run.warn(message);
   for (const { message, file, line } of parsed.diagnostics) run.warn(`${file}:${line}: ${message}`);
   if (options.config.parallel > 1 && repository.changed.length > 0)
     run.warn(

@@ -1,7 +1,7 @@
 /** Everything a performer may touch. */
 import { join } from "node:path";
 import type { Hono } from "hono";
-import type { Agent } from "../agents/agent.js";
+import type { Agent, PermissionLevel } from "../agents/agent.js";
 import type { Git } from "../git/git.js";
 import type { Claims } from "../handover/claims.js";
 import type { PromptTexts } from "../handover/templates.js";
@@ -47,7 +47,7 @@ export interface World {
   gateEnv: Record<string, string>;
   /** Load no settings of the user or the project: rehearsals and tests. */
   isolated: boolean;
-  permissionMode: "bypassPermissions" | "acceptEdits" | "dontAsk" | "auto";
+  permissions: PermissionLevel;
   /** Reads a plan file of the checkout. */
   readPlanFile: ReadPlanFile;
   writePlanFile: (path: string, content: string) => void;
@@ -71,7 +71,7 @@ export interface Hands {
   agentEnv: Record<string, string>;
   gateEnv: Record<string, string>;
   isolated: boolean;
-  permissionMode: World["permissionMode"];
+  permissions: PermissionLevel;
   worktrees: string;
   onEvent: (event: RunEvent) => void;
 }
@@ -86,7 +86,7 @@ export interface Parts {
 }
 
 export function worldOf({ run, store, git, files, texts, lock }: Parts, hands: Hands): World {
-  const { agent, agentEnv, gateEnv, isolated, permissionMode, worktrees } = hands;
+  const { agent, agentEnv, gateEnv, isolated, permissions, worktrees } = hands;
   const { read: readPlanFile, write: writePlanFile } = files;
   return {
     run,
@@ -99,7 +99,7 @@ export function worldOf({ run, store, git, files, texts, lock }: Parts, hands: H
     agentEnv,
     gateEnv,
     isolated,
-    permissionMode,
+    permissions,
     readPlanFile,
     writePlanFile,
     texts,

@@ -1,6 +1,5 @@
 /** What Segno itself saw happen in a phase, folded from its events. Never what an agent says about it. */
 import type { BlobRef, Fact } from "../run/event.js";
-import { TOOL_PREFIX } from "../tools/mcp.js";
 
 export interface Ledger {
   progress: { message: string; task: string | undefined; session: string }[];
@@ -107,19 +106,19 @@ export function recordFact(ledger: Ledger, fact: Fact): void {
   }
 }
 
-function toolFinished(ledger: Ledger, { tool, brief, ok }: Extract<Fact, { type: "tool-finished" }>): void {
-  if (tool.startsWith(TOOL_PREFIX)) return;
-  if (tool === "Bash" && brief !== "") {
-    const kind = brief.split(/\s+/).slice(0, 2).join(" ");
-    ledger.commands.delete(kind);
-    ledger.commands.set(kind, { command: brief, ok });
+function toolFinished(ledger: Ledger, { kind, tool, brief, ok }: Extract<Fact, { type: "tool-finished" }>): void {
+  if (kind === "segno") return;
+  if (kind === "shell" && brief !== "") {
+    const first = brief.split(/\s+/).slice(0, 2).join(" ");
+    ledger.commands.delete(first);
+    ledger.commands.set(first, { command: brief, ok });
     if (ledger.commands.size > MOST_KEPT) ledger.commands.delete(ledger.commands.keys().next().value ?? "");
   }
   if (!ok) {
     keep(ledger.errors, `${tool} ${brief}`.trim(), MOST_ERRORS);
     return;
   }
-  if (tool === "Agent" || tool === "Task") keep(ledger.subagents, brief, MOST_KEPT);
+  if (kind === "agent") keep(ledger.subagents, brief, MOST_KEPT);
   ledger.unreported = [...ledger.unreported, { tool, brief }].slice(-MOST_UNREPORTED);
   ledger.sinceCall++;
 }

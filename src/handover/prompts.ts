@@ -1,9 +1,9 @@
 /** Every prompt Segno gives to an agent, made of the templates and what is known. */
 import { composeLayers, type FinishedPhase, type LayerSizes, type Pruning } from "../context/layers.js";
 import type { Phase, Plan } from "../plan/model.js";
-import { TOOL_PREFIX } from "../tools/mcp.js";
+import type { ToolName } from "../tools/tools.js";
 import { bulletList, clip, clipMiddle, roughTokens } from "./bounded.js";
-import { DEFAULT_TEXTS, fill, type PromptTexts } from "./templates.js";
+import { DEFAULT_TEXTS, fill, type PromptTexts, type TemplateName, withToolNames } from "./templates.js";
 
 /** What the next phases know of a finished one. */
 export interface PhaseMetadata {
@@ -24,6 +24,8 @@ export interface PhaseView {
   tasksDone: readonly string[];
   finished: readonly PhaseMetadata[];
   texts: PromptTexts;
+  /** What the agent's model sees as the name of one of Segno's tools. */
+  toolName: (tool: ToolName) => string;
   pruning: Pruning;
   /** Tokens that Segno may say. */
   budget: number;
@@ -53,12 +55,13 @@ export const firstView = (plan: Plan, phase: Phase): PhaseView => ({
   phase,
   tasksDone: [],
   finished: [],
-  texts: DEFAULT_TEXTS,
+  texts: withToolNames(DEFAULT_TEXTS, (tool) => tool),
+  toolName: (tool) => tool,
   pruning: "moderate",
   budget: Number.POSITIVE_INFINITY,
 });
 
-export const workPrompt = (view: PhaseView): Prompt => compose(view, view.texts.work, "", {});
+export const workPrompt = (view: PhaseView): Prompt => compose(view, "work", "", {});
 
 export function continuationPrompt(
   view: PhaseView,
@@ -67,7 +70,7 @@ export function continuationPrompt(
 ): Prompt {
   const { n, most, why } = session;
   const values = { n: String(n), most: String(most), why: WHY[why] };
-  return compose(view, view.texts.continue, checkpoint === "" ? NOTHING_KNOWN : checkpoint, values);
+  return compose(view, "continue", checkpoint === "" ? NOTHING_KNOWN : checkpoint, values);
 }
 
 /** The minimal form: nothing was handed over, and nothing was seen. */
@@ -91,7 +94,7 @@ export function remediationPrompt(
 ): Prompt {
   const gates = failing.map(gateText);
   const handedOver = checkpoint === undefined ? "" : `## Checkpoint of the previous session\n\n${checkpoint}`;
-  return compose(view, view.texts.remediate, handedOver, { gates: gates.join("\n\n") });
+  return compose(view, "remediate", handedOver, { gates: gates.join("\n\n") });
 }
 
 export interface MergedState {
@@ -112,20 +115,22 @@ export function mergePrompt(
   const gates = broken.length === 0 ? "" : `## Failing gates\n\n${broken.join("\n\n")}`;
   const handedOver = checkpoint === undefined ? "" : `## Checkpoint of the previous session\n\n${checkpoint}`;
   const others = merged.length === 0 ? "- changes of the user's" : bulletList(merged.slice(-10), 10, 120);
-  return compose(view, view.texts.merge, handedOver, { conflicts: conflicted, gates, merged: others });
+  return compose(view, "merge", handedOver, { conflicts: conflicted, gates, merged: others });
 }
 
 /** A fresh pair of eyes: the criteria and the change, and not a word of the agent that made it. */
 export function verifyPrompt(view: PhaseView, diff: string): { text: string } {
   const criteria = view.phase.criteria.map((criterion, index) => `${index + 1}. ${criterion}`).join("\n");
-  return { text: fill(view.texts.verify, { phase_id: view.phase.id, criteria, diff: clipMiddle(diff, 60_000) }) };
+  const filled = fill(view.texts.verify, { phase_id: view.phase.id, criteria, diff: clipMiddle(diff, 60_000) });
+  return { text: withKind(filled, "verify") };
 }
 
 /** Fills a template with the layers, within the budget. */
-function compose(view: PhaseView, template: string, checkpoint: string, values: Record<string, string>): Prompt {
+function compose(view: PhaseView, kind: TemplateName, checkpoint: string, values: Record<string, string>): Prompt {
   const { plan, phase, texts } = view;
+  const template = texts[kind];
   const planText = `# Plan: ${plan.title}${plan.goal === "" ? "" : `\n\n${clip(plan.goal, 600)}`}`;
-  const rules = [texts.rules, ...otherTools(phase.text)].join("\n\n");
+  const rules = [texts.rules, ...otherTools(phase.text, view.toolName)].join("\n\n");
   const phaseText = phaseParts(view).join("\n\n");
   const layers = composeLayers({
     permanent: [fill(template, {}), planText, rules].join("\n\n"),
@@ -137,7 +142,7 @@ function compose(view: PhaseView, template: string, checkpoint: string, values: 
   });
   const known = [layers.metadata, layers.transient].filter((part) => part !== "").join("\n\n");
   const finished = known === "" ? "" : `## Phases that are done\n\n${known}`;
-  const text = fill(template, {
+  const filled = fill(template, {
     ...values,
     phase_id: phase.id,
     plan: planText,
@@ -146,6 +151,7 @@ function compose(view: PhaseView, template: string, checkpoint: string, values: 
     checkpoint,
     phase: phaseText,
   });
+  const text = withKind(filled, kind);
   return { text, layers: layers.sizes, warnings: layers.warnings };
 }
 
@@ -190,21 +196,27 @@ export function resumedPrompt(view: PhaseView, why: ContinuationReason, unreport
     limit: "A usage limit was reached and this conversation waited for its end; it goes on now.",
   };
   const said = reasons[why] ?? "Segno was interrupted and this conversation with it; it goes on now.";
-  return fill(view.texts.resume, { phase_id: view.phase.id, why: said, tasks: taskList(view), unreported });
+  return withKind(
+    fill(view.texts.resume, { phase_id: view.phase.id, why: said, tasks: taskList(view), unreported }),
+    "resume",
+  );
 }
 
 /** Plans written for other tools name their commands: what they mean here. */
-const OTHER_TOOLS: [RegExp, string, string][] = [
-  [/\bdebussy done\b/, "`debussy done`", "`phase_result`"],
-  [/\/debussy-progress\b/, "`/debussy-progress`", "`progress`"],
+const OTHER_TOOLS: [RegExp, string, { tool: ToolName } | string][] = [
+  [/\bdebussy done\b/, "`debussy done`", { tool: "phase_result" }],
+  [/\/debussy-progress\b/, "`/debussy-progress`", { tool: "progress" }],
   [/\/autopilot\b/, "`/autopilot`", "nothing to do: Segno itself runs the phases"],
 ];
 
-function otherTools(text: string): string[] {
+function otherTools(text: string, toolName: PhaseView["toolName"]): string[] {
   const named = OTHER_TOOLS.filter(([form]) => form.test(text));
   if (named.length === 0) return [];
   const lines = named.map(
-    ([, theirs, ours]) => `- ${theirs}: ${ours.startsWith("`") ? `call \`${TOOL_PREFIX}${ours.slice(1)}` : ours}`,
+    ([, theirs, ours]) => `- ${theirs}: ${typeof ours === "string" ? ours : `call \`${toolName(ours.tool)}\``}`,
   );
   return [`The plan names commands of another tool. Here they mean:\n${lines.join("\n")}`];
 }
+
+/** What a prompt asks for, in a line that no wording changes: for whoever stands in for a model. */
+export const withKind = (text: string, kind: TemplateName): string => `${text}\n\n<!-- segno: ${kind} -->`;

@@ -1,5 +1,5 @@
 /** Prompt texts with `{{placeholders}}`. A user may replace any of them by `.segno/prompts/NAME.md`. */
-import { TOOL_PREFIX } from "../tools/mcp.js";
+import { TOOL_NAMES, type ToolName } from "../tools/tools.js";
 
 interface Template {
   text: string;
@@ -57,7 +57,7 @@ export const TEMPLATES = {
     placeholders: [...COMMON, "gates!", "checkpoint"],
   },
   merge: {
-    text: `You bring phase {{phase_id}} of a plan together with what others did at the same time, unattended: nobody can answer questions. The phase passed its gates alone. In this working tree its branch is merged with theirs, and something does not fit. Keep what both sides meant: resolve every conflict mark, repair what fails, run the failing commands yourself, then call \`${TOOL_PREFIX}phase_result\`. Do not take anything back that either side did on purpose. Do not commit: Segno finishes the merge.
+    text: `You bring phase {{phase_id}} of a plan together with what others did at the same time, unattended: nobody can answer questions. The phase passed its gates alone. In this working tree its branch is merged with theirs, and something does not fit. Keep what both sides meant: resolve every conflict mark, repair what fails, run the failing commands yourself, then call \`{{tool.phase_result}}\`. Do not take anything back that either side did on purpose. Do not commit: Segno finishes the merge.
 
 ## Merged meanwhile
 
@@ -79,7 +79,7 @@ export const TEMPLATES = {
     placeholders: [...COMMON, "merged", "conflicts!", "gates!", "checkpoint"],
   },
   verify: {
-    text: `You judge work that someone else did, unattended: nobody can answer questions. Below are the acceptance criteria of phase {{phase_id}} of a plan, and the change that is to meet them. Read the files, run what you need, change nothing. Then call \`${TOOL_PREFIX}verdict\` once: for each criterion pass or fail, with file:line as evidence and one sentence, and stop. A pass without evidence counts as a fail.
+    text: `You judge work that someone else did, unattended: nobody can answer questions. Below are the acceptance criteria of phase {{phase_id}} of a plan, and the change that is to meet them. Read the files, run what you need, change nothing. Then call \`{{tool.verdict}}\` once: for each criterion pass or fail, with file:line as evidence and one sentence, and stop. A pass without evidence counts as a fail.
 
 ## Acceptance criteria
 
@@ -102,19 +102,19 @@ export const TEMPLATES = {
   },
   "go-on": { text: "The run was paused and goes on now. Continue where you stopped.", placeholders: [] },
   nudge: {
-    text: `You ended your turn without reporting a result. If tasks are left, do them now. When the phase is finished, or cannot go on, call \`${TOOL_PREFIX}phase_result\`.`,
+    text: `You ended your turn without reporting a result. If tasks are left, do them now. When the phase is finished, or cannot go on, call \`{{tool.phase_result}}\`.`,
     placeholders: [],
   },
   checkpoint: {
-    text: `Your context window is nearly full: a fresh session will go on with this phase, and all it knows is what you hand over now. Call \`${TOOL_PREFIX}checkpoint\` with: the goal in two sentences; the completed work, per file what changed; the remaining tasks in order, with their ids; what must not be done again; decisions and constraints. Report finished tasks that you have not reported yet with \`${TOOL_PREFIX}progress\` in the same message. Use no other tool, and then stop. If you cannot call the tool, write the same inside <checkpoint></checkpoint>.`,
+    text: `Your context window is nearly full: a fresh session will go on with this phase, and all it knows is what you hand over now. Call \`{{tool.checkpoint}}\` with: the goal in two sentences; the completed work, per file what changed; the remaining tasks in order, with their ids; what must not be done again; decisions and constraints. Report finished tasks that you have not reported yet with \`{{tool.progress}}\` in the same message. Use no other tool, and then stop. If you cannot call the tool, write the same inside <checkpoint></checkpoint>.`,
     placeholders: [],
   },
   rules: {
     text: `# How this works
 
-- When a task is finished, call \`${TOOL_PREFIX}progress\` with its id, in the same message as your next tool call. What is not reported may be done again.
-- Call \`${TOOL_PREFIX}decision\` for what later work must respect.
-- When all tasks are done, or the phase cannot go on, call \`${TOOL_PREFIX}phase_result\` once and stop. Segno reads only tool calls, git and gates, and runs the gates itself.
+- When a task is finished, call \`{{tool.progress}}\` with its id, in the same message as your next tool call. What is not reported may be done again.
+- Call \`{{tool.decision}}\` for what later work must respect.
+- When all tasks are done, or the phase cannot go on, call \`{{tool.phase_result}}\` once and stop. Segno reads only tool calls, git and gates, and runs the gates itself.
 - Do not commit, switch branches or stash, and leave the plan's files alone: Segno does that.
 - Segno hands over before your window is full. If told to stop, report partial progress and stop. If the phase is plainly too large, say so before you start: status split_request.`,
     placeholders: [],
@@ -130,6 +130,18 @@ export const DEFAULT_TEXTS = Object.fromEntries(
   TEMPLATE_NAMES.map((name) => [name, TEMPLATES[name].text]),
 ) as unknown as PromptTexts;
 
+/** What a tool is called in a template; every template may name all of them. */
+const TOOL = /\{\{\s*tool\.(\w+)\s*\}\}/g;
+
+/** The texts with the tools called as the agent's model sees them. */
+export const withToolNames = (texts: PromptTexts, toolName: (tool: ToolName) => string): PromptTexts =>
+  Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => [
+      name,
+      text.replaceAll(TOOL, (_, tool: string) => toolName(tool as ToolName)),
+    ]),
+  ) as unknown as PromptTexts;
+
 export interface TemplateProblem {
   line: number;
   column: number;
@@ -140,8 +152,9 @@ export interface TemplateProblem {
 /** What is wrong with a text that is to replace a template. */
 export function templateProblems(name: TemplateName, text: string): TemplateProblem[] {
   const known: readonly string[] = TEMPLATES[name].placeholders;
-  const names = known.map((placeholder) => placeholder.replace("!", ""));
-  const list = names.map((placeholder) => `{{${placeholder}}}`).join(", ") || "none";
+  const own = known.map((placeholder) => placeholder.replace("!", ""));
+  const names = [...own, ...TOOL_NAMES.map((tool) => `tool.${tool}`)];
+  const list = own.map((placeholder) => `{{${placeholder}}}`).join(", ") || "none";
   const problems: TemplateProblem[] = [];
   const used = new Set<string>();
   for (const match of text.matchAll(/\{\{\s*([^{}]*?)\s*\}\}/g)) {

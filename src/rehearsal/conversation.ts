@@ -1,4 +1,5 @@
 /** What a conversation shows: the tasks it was given, and which of them it shows as done. */
+import type { ToolName } from "../tools/tools.js";
 import { blocksOf, type ModelRequest, resultText, userTexts } from "./request.js";
 
 export interface GivenTask {
@@ -78,3 +79,15 @@ function readTurns(request: ModelRequest): ModelTurn[] {
   }
   return turns;
 }
+
+/** What prompts ask for, as they say in a line of their own. */
+export const kindsIn = (text: string): string[] =>
+  [...text.matchAll(/^<!-- segno: ([\w-]+) -->$/gm)].map(([, kind]) => kind as string);
+
+/** Every agent has another name for Segno's tools: `mcp__segno__progress`, `segno_progress`, `progress`. */
+const isNamed = (name: string, tool: ToolName): boolean => name === tool || new RegExp(`segno_+${tool}$`).test(name);
+
+export const segnoTool = ({ tools }: Conversation, tool: ToolName): string | undefined =>
+  [...tools].find((name) => isNamed(name, tool));
+
+export const isCallOf = ({ name }: ToolCall, tool: ToolName): boolean => isNamed(name, tool);

@@ -4,8 +4,8 @@
  * So it redoes work that a handover forgot: that makes it an honest judge of handovers.
  */
 import { createHash } from "node:crypto";
-import { TOOL_PREFIX } from "../tools/mcp.js";
-import { type Conversation, type GivenTask, readConversation } from "./conversation.js";
+import type { ToolName } from "../tools/tools.js";
+import { type Conversation, type GivenTask, isCallOf, kindsIn, readConversation, segnoTool } from "./conversation.js";
 import { call, message, type Reply, type ReplyBlock, say } from "./reply.js";
 import { lastTexts, type ModelRequest, userTexts } from "./request.js";
 
@@ -21,16 +21,16 @@ export interface WorkerOptions {
 export function worker(options: WorkerOptions): (request: ModelRequest) => Reply {
   return (request) => {
     const conversation = readConversation(request);
-    const review = userTexts(request).find((text) => text.startsWith("You judge work that someone else did"));
-    if (review !== undefined && conversation.tools.has(`${TOOL_PREFIX}verdict`)) return judge(conversation, review);
+    const review = userTexts(request).find((text) => kindsIn(text).includes("verify"));
+    if (review !== undefined && segnoTool(conversation, "verdict") !== undefined) return judge(conversation, review);
     // Titles and the like: the agent's own small questions.
     if (!conversation.tools.has("Bash") || conversation.phase === "") return message(say("ok"));
     const asked = lastTexts(request).join("\n");
     if (asked.includes("create a detailed summary of the conversation")) return summary(conversation, options);
-    if (conversation.turns.at(-1)?.calls.some((made) => made.name === `${TOOL_PREFIX}checkpoint`))
+    if (conversation.turns.at(-1)?.calls.some((made) => isCallOf(made, "checkpoint")))
       return message(say("Handed over."));
-    if (asked.includes(`Call \`${TOOL_PREFIX}checkpoint\``)) return checkpoint(conversation);
-    if (conversation.prompt.startsWith("You bring phase")) return bringTogether(conversation);
+    if (kindsIn(asked).includes("checkpoint")) return checkpoint(conversation);
+    if (kindsIn(conversation.prompt).includes("merge")) return bringTogether(conversation);
     const repairs = readFailingGates(conversation);
     if (repairs.length > 0) return repair(conversation, repairs);
     return work(conversation, options);
@@ -51,7 +51,7 @@ function actedTasks({ turns, tasks, prompt, phase, seen }: Conversation): Set<st
 }
 
 function reportedTasks({ turns, tasks }: Conversation): Set<string> {
-  const reports = turns.flatMap((turn) => turn.calls).filter((made) => made.name === `${TOOL_PREFIX}progress`);
+  const reports = turns.flatMap((turn) => turn.calls).filter((made) => isCallOf(made, "progress"));
   return new Set([
     ...tasks.filter((task) => task.done).map((task) => task.id),
     ...reports.filter((made) => made.result?.isError !== true).map((made) => String(made.input.task)),
@@ -59,16 +59,17 @@ function reportedTasks({ turns, tasks }: Conversation): Set<string> {
 }
 
 function work(conversation: Conversation, options: WorkerOptions): Reply {
-  const { turns, tasks, phase, tools } = conversation;
+  const { turns, tasks, phase } = conversation;
   if (hasResult(conversation)) return message(say("The phase is finished."));
   const reported = reportedTasks(conversation);
   const acted = actedTasks(conversation);
-  const reports = tools.has(`${TOOL_PREFIX}progress`)
-    ? [...acted].filter((id) => !reported.has(id)).map((id) => progress(tasks, id))
-    : [];
+  const reports =
+    segnoTool(conversation, "progress") !== undefined
+      ? [...acted].filter((id) => !reported.has(id)).map((id) => progress(conversation, id))
+      : [];
   const next = tasks.find((task) => !reported.has(task.id) && !acted.has(task.id));
   if (next === undefined) {
-    const ends = tools.has(`${TOOL_PREFIX}phase_result`) ? [...reports, result(conversation)] : [];
+    const ends = segnoTool(conversation, "phase_result") !== undefined ? [...reports, result(conversation)] : [];
     return message(say("All tasks are done."), ...ends);
   }
   const last = turns.at(-1);
@@ -124,16 +125,21 @@ function fileOfTask(prompt: string, phase: string, task: GivenTask): { path: str
   };
 }
 
-const progress = (tasks: readonly GivenTask[], id: string): ReplyBlock =>
-  call(`${TOOL_PREFIX}progress`, { task: id, message: `Done: ${tasks.find((task) => task.id === id)?.title ?? id}` });
+const progress = (conversation: Conversation, id: string): ReplyBlock => {
+  const title = conversation.tasks.find((task) => task.id === id)?.title ?? id;
+  return report(conversation, "progress", { task: id, message: `Done: ${title}` });
+};
+
+/** A call of one of Segno's tools, by the name it has here. */
+const report = (conversation: Conversation, tool: ToolName, input: Record<string, unknown>): ReplyBlock =>
+  call(segnoTool(conversation, tool) ?? tool, input);
 
 const hasResult = ({ turns }: Conversation): boolean =>
-  turns.some((turn) =>
-    turn.calls.some((made) => made.name === `${TOOL_PREFIX}phase_result` && made.result?.isError !== true),
-  );
+  turns.some((turn) => turn.calls.some((made) => isCallOf(made, "phase_result") && made.result?.isError !== true));
 
-function result({ tasks, turns }: Conversation): ReplyBlock {
-  return call(`${TOOL_PREFIX}phase_result`, {
+function result(conversation: Conversation): ReplyBlock {
+  const { tasks, turns } = conversation;
+  return report(conversation, "phase_result", {
     status: "completed",
     summary: `All ${tasks.length} tasks are done.`,
     tasks_completed: tasks.map((task) => task.id),
@@ -158,8 +164,8 @@ function checkpoint(conversation: Conversation): Reply {
   const acted = actedTasks(conversation);
   const done = tasks.filter((task) => reported.has(task.id) || acted.has(task.id));
   return message(
-    ...done.filter((task) => !reported.has(task.id)).map((task) => progress(tasks, task.id)),
-    call(`${TOOL_PREFIX}checkpoint`, {
+    ...done.filter((task) => !reported.has(task.id)).map((task) => progress(conversation, task.id)),
+    report(conversation, "checkpoint", {
       goal: `Carry out phase ${conversation.phase} with its ${tasks.length} tasks.`,
       completed: writtenFiles(turns).map((file) => `${file}: written`),
       remaining: tasks.filter((task) => !done.includes(task)).map((task) => `${task.id} ${task.title}`),
@@ -170,8 +176,8 @@ function checkpoint(conversation: Conversation): Reply {
 }
 
 /** Judges every criterion as met, on the evidence of the first file that the change shows. */
-function judge({ turns }: Conversation, review: string): Reply {
-  if (turns.some((turn) => turn.calls.length > 0)) return message(say("Judged."));
+function judge(conversation: Conversation, review: string): Reply {
+  if (conversation.turns.some((turn) => turn.calls.length > 0)) return message(say("Judged."));
   const section = review.split("## Acceptance criteria")[1]?.split("## The change")[0] ?? "";
   const criteria = [...section.matchAll(/^\d+\. (.+)$/gm)].map(([, criterion]) => criterion as string);
   const file = /^\+\+\+ b\/(.+)$/m.exec(review)?.[1] ?? "README.md";
@@ -181,7 +187,7 @@ function judge({ turns }: Conversation, review: string): Reply {
     evidence: `${file}:1`,
     why: "It is there.",
   }));
-  return message(call(`${TOOL_PREFIX}verdict`, { criteria: judged }));
+  return message(report(conversation, "verdict", { criteria: judged }));
 }
 
 /** What is left of a conversation that the agent compacts: the prompt, with the finished tasks it remembers marked. */

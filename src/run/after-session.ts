@@ -210,7 +210,7 @@ function failureAfter(
     case "refused":
       return {
         category: "agent_error",
-        message: `The API refuses to work: ${said}. Check the login (claude, or ANTHROPIC_API_KEY), the account and the model, then: segno resume ${state.run}`,
+        message: `The API refuses to work: ${said}. Check the login, the account and the model, then: segno resume ${state.run}`,
         recommendation: "halt",
       };
     case "timeout":

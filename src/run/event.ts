@@ -55,6 +55,9 @@ export type TurnEnd =
 /** `api`: may work later. `request`: this conversation cannot go on. `auth`, `model`: nothing will, until a person acts. */
 export type FailedKind = "api" | "request" | "limit" | "auth" | "model" | "other";
 
+/** What a tool is for, whatever its agent calls it; `segno`: one of ours. */
+export type ToolKind = "read" | "edit" | "shell" | "search" | "web" | "agent" | "segno" | "other";
+
 export type SplitCause = "requested" | "forecast" | "repair" | "exhausted";
 
 export interface Suspicion {
@@ -197,17 +200,30 @@ export type Fact =
       /** It goes on in the agent's own conversation. */
       resumed: boolean;
     } & OfSession)
+  /** `window`, `compactAt`: where they are known at once. */
   | ({
       type: "session-ready";
       agentSession: string;
       model: string;
-      window: number;
+      window?: number | undefined;
       compactAt?: number | undefined;
     } & OfSession)
+  /** How large its window is, and where the agent compacts by itself. */
+  | ({ type: "window-known"; window: number; compactAt?: number | undefined } & OfSession)
   | ({ type: "turn-started"; turn: TurnKind } & OfSession)
-  | ({ type: "call-made"; call: string; model: string; usage: Usage; subagent: boolean; reading: Reading } & OfSession)
+  | ({
+      type: "call-made";
+      call: string;
+      model: string;
+      usage: Usage;
+      /** In dollars; undefined where the model's price is not known. */
+      cost?: number | undefined;
+      subagent: boolean;
+      reading: Reading;
+    } & OfSession)
   | ({
       type: "tool-finished";
+      kind: ToolKind;
       tool: string;
       brief: string;
       ok: boolean;

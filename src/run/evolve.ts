@@ -25,6 +25,7 @@ import {
   sessionReady,
   turnEnded,
   turnStarted,
+  windowKnown,
 } from "./session.js";
 import { phaseSplit } from "./splitting.js";
 import type { RunState } from "./state.js";
@@ -113,6 +114,7 @@ const FOLDS: { [T in FactType]: Fold<T> } = {
   "session-started": (state, event) =>
     changeSession(state, event, (session) => ({ ...session, promptTokens: event.promptTokens })),
   "session-ready": sessionReady,
+  "window-known": windowKnown,
   "turn-started": turnStarted,
   "call-made": callMade,
   "boundary-decided": boundaryDecided,

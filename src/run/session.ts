@@ -9,7 +9,6 @@
  * What follows its end, for its phase, is in `after-session.ts`.
  */
 import { checkpointWeight, startWeight } from "../context/economy.js";
-import { costOf } from "../context/prices.js";
 import { type Command, commandId, type Purpose, type SessionEnd, type TurnKind } from "./command.js";
 import { type Decision, perform } from "./decision.js";
 import type { CriterionVerdict, FactOf, FailedKind, StopWhy, TurnEnd, Usage } from "./event.js";
@@ -167,10 +166,9 @@ function turnOf(session: SessionState): TurnKind {
 }
 
 export function callMade(state: Folding, event: FactOf<"call-made">): void {
-  const { model, usage, subagent, reading } = event;
+  const { usage, subagent, reading, cost } = event;
   const { input, cacheRead, cacheWrite, output } = usage;
   const prompt = input + cacheRead + cacheWrite;
-  const cost = costOf(model, usage);
   const { spent } = state;
   state.spent = {
     tokens: spent.tokens + prompt + output,
@@ -209,7 +207,18 @@ export function boundaryDecided(state: Folding, event: FactOf<"boundary-decided"
 
 export function sessionReady(state: Folding, event: FactOf<"session-ready">): void {
   const { model, agentSession, window, compactAt } = event;
-  changeSession(state, event, (session) => ({ ...session, model, agentSession, window, compactAt }));
+  changeSession(state, event, (session) => ({
+    ...session,
+    model,
+    agentSession,
+    window: window ?? session.window,
+    compactAt: compactAt ?? session.compactAt,
+  }));
+}
+
+export function windowKnown(state: Folding, event: FactOf<"window-known">): void {
+  const { window, compactAt } = event;
+  changeSession(state, event, (session) => ({ ...session, window, compactAt }));
 }
 
 export function progressReported(state: Folding, event: FactOf<"progress-reported">): void {

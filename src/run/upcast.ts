@@ -3,9 +3,11 @@
  * refused by whoever reads them.
  *
  *   1 → 2   absolute paths left the journal (`top`, `cwd`, folders of worktrees); a stop has a cause; what an agent
- *           handed over is a blob, not a file
+ *           handed over is a blob, not a file; a tool has a kind and its plain name, a call its cost; permission levels
+ *           have neutral names
  */
-import { EVENT_VERSION, type RunEvent, type StopCause } from "./event.js";
+import { costAt, type Price } from "../context/prices.js";
+import { EVENT_VERSION, type RunEvent, type StopCause, type ToolKind, type Usage } from "./event.js";
 
 type Raw = Record<string, unknown> & { v: number; type: string };
 
@@ -20,7 +22,18 @@ function fromFirst(event: Raw): Raw {
   switch (event.type) {
     case "run-started": {
       const { top, cwd, ...rest } = event as Raw & { top: string; cwd: string };
-      return { ...rest, folder: below(top, cwd) } as Raw;
+      return { ...rest, config: neutral(event.config), folder: below(top, cwd) } as Raw;
+    }
+    case "run-resumed":
+      return { ...event, config: neutral(event.config) };
+    case "call-made": {
+      const price = PRICES.find(([form]) => form.test(String(event.model)))?.[1];
+      return { ...event, cost: costAt(price, event.usage as Usage) };
+    }
+    case "tool-finished": {
+      const name = String(event.tool);
+      const ours = name.startsWith(OURS);
+      return { ...event, tool: ours ? name.slice(OURS.length) : name, kind: ours ? "segno" : (KINDS[name] ?? "other") };
     }
     case "phase-started": {
       const { worktree } = event as Raw & { worktree?: { branch: string } };
@@ -36,6 +49,41 @@ function fromFirst(event: Raw): Raw {
     default:
       return event;
   }
+}
+
+const OURS = "mcp__segno__";
+
+const KINDS: Record<string, ToolKind> = {
+  Read: "read",
+  NotebookRead: "read",
+  Bash: "shell",
+  BashOutput: "shell",
+  Grep: "search",
+  Glob: "search",
+  LS: "search",
+  Edit: "edit",
+  MultiEdit: "edit",
+  Write: "edit",
+  NotebookEdit: "edit",
+  Agent: "agent",
+  Task: "agent",
+  WebFetch: "web",
+  WebSearch: "web",
+};
+
+/** What version 0.1 knew. */
+const PRICES: [RegExp, Price][] = [
+  [/opus-4-(1|20)|opus-4$|3-opus/, { input: 15, output: 75 }],
+  [/opus/, { input: 5, output: 25 }],
+  [/sonnet/, { input: 3, output: 15 }],
+  [/haiku-4/, { input: 1, output: 5 }],
+];
+
+const LEVELS: Record<string, string> = { bypassPermissions: "all", acceptEdits: "edits", dontAsk: "listed" };
+
+function neutral(config: unknown): unknown {
+  const { permission_mode: mode, ...rest } = config as { permission_mode?: string };
+  return mode === undefined ? config : { ...rest, permission_mode: LEVELS[mode] ?? mode };
 }
 
 const below = (top: string, cwd: string): string =>

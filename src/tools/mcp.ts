@@ -4,7 +4,6 @@ import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprot
 import type { SegnoTools } from "./tools.js";
 
 export const SERVER_NAME = "segno";
-export const TOOL_PREFIX = `mcp__${SERVER_NAME}__`;
 
 export function mcpServer(tools: SegnoTools): Server {
   const server = new Server({ name: SERVER_NAME, version: "1" }, { capabilities: { tools: {} } });

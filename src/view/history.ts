@@ -4,7 +4,6 @@
  */
 import type { LayerSizes } from "../context/layers.js";
 import { handoversOn, thresholdTokens } from "../context/policy.js";
-import { costOf } from "../context/prices.js";
 import type { FactOf, RunEvent, Usage } from "../run/event.js";
 
 /** What filled the phase's windows, over all its sessions, in tokens. */
@@ -273,15 +272,17 @@ function inSession(history: History, phase: PhaseHistory, event: RunEvent): void
     case "session-ready": {
       const session = sessionOf(history, event.session);
       if (session === undefined) return;
-      const { model, window, compactAt } = event;
-      session.model = model;
-      session.window = window;
-      session.hard = Math.round(thresholdTokens(history.rules.hard, { window, compactAt, reserve: 0 }));
-      session.soft = history.rules.soft === undefined ? 0 : Math.round((window * history.rules.soft) / 100);
+      session.model = event.model;
+      if (event.window !== undefined) windowOf(history, session, event.window, event.compactAt);
+      return;
+    }
+    case "window-known": {
+      const session = sessionOf(history, event.session);
+      if (session !== undefined) windowOf(history, session, event.window, event.compactAt);
       return;
     }
     case "call-made": {
-      const cost = costOf(event.model, event.usage);
+      const { cost } = event;
       phase.tokens = addUsage(phase.tokens, event.usage);
       phase.cost_usd = addCost(phase.cost_usd, cost);
       history.spent = {
@@ -308,14 +309,8 @@ function inSession(history: History, phase: PhaseHistory, event: RunEvent): void
       return act(history, event, "◆", event.text);
     case "tool-finished":
       // What is reported through Segno's own tools has its line already.
-      if (event.tool.startsWith("mcp__segno__") && event.ok) return;
-      return act(
-        history,
-        event,
-        event.ok ? "·" : "✗",
-        `${event.tool.replace(/^mcp__segno__/, "")} ${event.brief}`,
-        event.ok,
-      );
+      if (event.kind === "segno" && event.ok) return;
+      return act(history, event, event.ok ? "·" : "✗", `${event.tool} ${event.brief}`, event.ok);
     case "context-warned":
       return notice(history, event, "context", `the context is at ${event.reading.percent} %, above ${event.level} %`);
     case "compacted":
@@ -352,6 +347,12 @@ const newSession = (event: FactOf<"session-started"> & RunEvent): BoardSession =
   step: 1,
   seen: 0,
 });
+
+function windowOf({ rules }: History, session: BoardSession, window: number, compactAt: number | undefined): void {
+  session.window = window;
+  session.hard = Math.round(thresholdTokens(rules.hard, { window, compactAt, reserve: 0 }));
+  session.soft = rules.soft === undefined ? 0 : Math.round((window * rules.soft) / 100);
+}
 
 /** The newest ones are asked for most. */
 const sessionOf = ({ sessions }: History, id: string): BoardSession | undefined =>

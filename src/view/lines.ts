@@ -52,7 +52,12 @@ export function lineOf(event: RunEvent): Line | undefined {
         `session ${event.session.split("/").at(-1)} (${event.purpose}${event.resumed ? ", its conversation resumed" : ""}), prompt about ${thousands(event.promptTokens)} tokens`,
       );
     case "session-ready":
-      return line("·", `${event.model}, window ${thousands(event.window)} tokens`);
+      return line(
+        "·",
+        event.window === undefined ? event.model : `${event.model}, window ${thousands(event.window)} tokens`,
+      );
+    case "window-known":
+      return line("·", `window ${thousands(event.window)} tokens`);
     case "progress-reported":
       return line("✓", event.task === undefined ? event.message : `task ${event.task}  ${event.message}`);
     case "decision-recorded":

@@ -1,7 +1,7 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { TranscriptMeter } from "../../src/agents/claude-transcript.js";
+import { TranscriptMeter } from "../../src/agents/claude/transcript.js";
 import { evaluate } from "../../src/context/evaluate.js";
 import { planFiles } from "../support/plans.js";
 import { scratchRepo } from "../support/scratch.js";

@@ -4,8 +4,8 @@ import { gunzipSync } from "node:zlib";
 import type { SDKMessage } from "@anthropic-ai/claude-agent-sdk";
 import { describe, expect, test } from "vitest";
 import type { Observation } from "../../src/agents/agent.js";
-import { ClaudeStream } from "../../src/agents/claude-stream.js";
-import { TranscriptMeter } from "../../src/agents/claude-transcript.js";
+import { ClaudeStream } from "../../src/agents/claude/stream.js";
+import { TranscriptMeter } from "../../src/agents/claude/transcript.js";
 import { meter, newMeter, readMeter } from "../../src/context/meter.js";
 
 interface Metered {

@@ -3,7 +3,7 @@ import { call, message, say } from "../../src/rehearsal/reply.js";
 import { userTexts } from "../../src/rehearsal/request.js";
 import { firstly } from "../support/behaviours.js";
 import { planFiles } from "../support/plans.js";
-import { rehearse } from "../support/rehearsal.js";
+import { rehearseWithClaude as rehearse } from "../support/rehearsal.js";
 import { git, scratchRepo } from "../support/scratch.js";
 
 const BIG =

@@ -7,7 +7,7 @@ import { readHanded } from "../../src/handover/handed.js";
 import { call, message, type Reply, say } from "../../src/rehearsal/reply.js";
 import { lastTexts, type ModelRequest } from "../../src/rehearsal/request.js";
 import { planFiles } from "../support/plans.js";
-import { type RehearsalOptions, type Rehearsed, rehearse } from "../support/rehearsal.js";
+import { type RehearsalOptions, type Rehearsed, rehearseWithClaude as rehearse } from "../support/rehearsal.js";
 import { scratchRepo } from "../support/scratch.js";
 
 const TASKS = 5;

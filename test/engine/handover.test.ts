@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { planFiles } from "../support/plans.js";
-import { rehearse } from "../support/rehearsal.js";
+import { rehearseWithClaude as rehearse } from "../support/rehearsal.js";
 import { git, scratchRepo } from "../support/scratch.js";
 
 describe.concurrent("a run with handovers", () => {

@@ -4,7 +4,7 @@ import { call, message, type Reply, say } from "../../src/rehearsal/reply.js";
 import type { ModelRequest } from "../../src/rehearsal/request.js";
 import type { Behaviour } from "../../src/rehearsal/server.js";
 import { planFiles } from "../support/plans.js";
-import { type RehearsalOptions, rehearse } from "../support/rehearsal.js";
+import { type RehearsalOptions, rehearseWithClaude as rehearse } from "../support/rehearsal.js";
 import { git, scratchRepo } from "../support/scratch.js";
 
 const TASKS = 4;

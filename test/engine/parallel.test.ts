@@ -5,10 +5,10 @@ import { answerQuestion } from "../../src/engine/questions.js";
 import { readConversation } from "../../src/rehearsal/conversation.js";
 import { call, message, say } from "../../src/rehearsal/reply.js";
 import { blocksOf, type ModelRequest } from "../../src/rehearsal/request.js";
-import { TOOL_PREFIX } from "../../src/tools/mcp.js";
 import { planFiles } from "../support/plans.js";
 import { type RehearsalOptions, type Rehearsed, rehearse, resumeRehearsal } from "../support/rehearsal.js";
 import { git, scratchRepo } from "../support/scratch.js";
+import { TOOL_PREFIX } from "../support/tool-prefix.js";
 
 const worktreesLeft = (run: Rehearsed): string[] =>
   existsSync(run.world.worktrees) ? readdirSync(run.world.worktrees) : [];

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { answerQuestion } from "../../src/engine/questions.js";
 import { call, message } from "../../src/rehearsal/reply.js";
 import { planFiles } from "../support/plans.js";
-import { type RehearsalOptions, rehearse } from "../support/rehearsal.js";
+import { type RehearsalOptions, rehearseWithClaude as rehearse } from "../support/rehearsal.js";
 import { scratchRepo } from "../support/scratch.js";
 
 const phase = (tasks: number, gates = ["true"]) => scratchRepo(planFiles([{ id: "1", tasks, gates }]));

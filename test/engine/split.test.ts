@@ -6,10 +6,10 @@ import { answerQuestion } from "../../src/engine/questions.js";
 import { readConversation } from "../../src/rehearsal/conversation.js";
 import { call, message, say } from "../../src/rehearsal/reply.js";
 import type { ModelRequest } from "../../src/rehearsal/request.js";
-import { TOOL_PREFIX } from "../../src/tools/mcp.js";
 import { planFiles } from "../support/plans.js";
 import { type RehearsalOptions, rehearse, resumeRehearsal } from "../support/rehearsal.js";
 import { git, scratchFolder, scratchRepo } from "../support/scratch.js";
+import { TOOL_PREFIX } from "../support/tool-prefix.js";
 
 const TWELVE = Array.from({ length: 12 }, (_, n) => `20.${n + 1}`);
 const GATES = ["true", "test $(ls out 2>/dev/null | wc -l) -ge 1 || test -d ."];

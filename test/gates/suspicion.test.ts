@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { failedKind, isLimitText, resetOf } from "../../src/agents/claude-errors.js";
+import { failedKind, isLimitText, resetOf } from "../../src/agents/claude/errors.js";
 import { judgeCommand, numberIn } from "../../src/gates/judge.js";
 import { type Inspected, suspicionsIn } from "../../src/gates/suspicion.js";
 import { judgeVerdicts } from "../../src/handover/review.js";

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { toolKind } from "../../src/agents/claude/tools.js";
 import { audit } from "../../src/handover/audit.js";
 import { readBlock } from "../../src/handover/block.js";
 import { renderBounded, roughTokens } from "../../src/handover/bounded.js";
@@ -123,7 +124,7 @@ describe("a checkpoint's size", () => {
 describe("the ledger", () => {
   const place = { phase: "1", attempt: 1, session: "1/a1/session/1" };
   const tool = (name: string, brief: string, ok = true) =>
-    ({ type: "tool-finished", ...place, tool: name, brief, ok, subagent: false }) as const;
+    ({ type: "tool-finished", ...place, kind: toolKind(name), tool: name, brief, ok, subagent: false }) as const;
 
   test("keeps the last command of each kind, sub-agents that finished, errors, questions and answers", () => {
     const ledger = emptyLedger();

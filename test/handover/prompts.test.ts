@@ -50,7 +50,7 @@ describe("the continuation prompt", () => {
   });
 
   test("says how to report, what Segno reads, when to ask for a split, and to stop near the limit", () => {
-    expect(prompt).toContain("mcp__segno__progress");
+    expect(prompt).toContain("call `progress` with its id");
     expect(prompt).toContain("Segno reads only tool calls, git and gates");
     expect(prompt).toContain("split_request");
     expect(prompt).toContain("report partial progress and stop");

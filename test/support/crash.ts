@@ -8,7 +8,7 @@ import { readConversation } from "../../src/rehearsal/conversation.js";
 import { call, message } from "../../src/rehearsal/reply.js";
 import type { FactType, RunEvent } from "../../src/run/event.js";
 import { FileStore } from "../../src/store/file.js";
-import { TOOL_PREFIX } from "../../src/tools/mcp.js";
+import { TOOL_PREFIX } from "../support/tool-prefix.js";
 import { planFiles } from "./plans.js";
 import { type Files, git, scratchFolder, scratchRepo } from "./scratch.js";
 import { type Ended, eventsOf, type Site, type SiteOptions, site } from "./segno.js";

@@ -1,7 +1,8 @@
-/** A run in this process: real Claude Code, real git, the stand-in model on loopback. */
+/** A run in this process, with real git: the real Claude Code against the stand-in model, or the agent in process. */
 import { join } from "node:path";
 import { expect } from "vitest";
-import { claudeAgent } from "../../src/agents/claude.js";
+import type { Agent } from "../../src/agents/agent.js";
+import { claudeAgent } from "../../src/agents/claude/agent.js";
 import { findProcesses } from "../../src/agents/processes.js";
 import { type Config, configSchema } from "../../src/config/schema.js";
 import type { Learned } from "../../src/context/forecast.js";
@@ -14,10 +15,15 @@ import { rehearsalEnv } from "../../src/rehearsal/stage.js";
 import { worker } from "../../src/rehearsal/worker.js";
 import type { FactOf, FactType, RunEvent } from "../../src/run/event.js";
 import { FileStore } from "../../src/store/file.js";
+import { inProcessAgent } from "./in-process-agent.js";
 import { scratchFolder, whenOver } from "./scratch.js";
 
 export interface RehearsalOptions {
   repo: string;
+  /** Who does the work; the agent in process, if nothing is said. */
+  agent?: "claude" | "in-process";
+  /** Another agent altogether. */
+  with?: Agent;
   config?: Partial<Config>;
   charsPerTask?: number;
   /** Answers instead of the worker where it returns something. */
@@ -54,28 +60,30 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
     charsPerTask: options.charsPerTask ?? 0,
     onTask: ({ phase, task }) => done.push(`${phase}/${task}`),
   });
-  const standIn = await startStandIn({
+  const scripted = {
     window: options.window ?? 200_000,
-    behaviour: (request) => (options.behave === undefined ? standard(request) : options.behave(request, standard)),
-    onExchange: (exchange) => exchanges.push(exchange),
-  });
-  whenOver(() => standIn.close());
-  const env = { ...rehearsalEnv({ folder: home, repository: options.repo, home }, standIn.url), ...options.env };
+    behaviour: (request: Parameters<Behaviour>[0]) =>
+      options.behave === undefined ? standard(request) : options.behave(request, standard),
+    onExchange: (exchange: Exchange) => void exchanges.push(exchange),
+  };
+  const made = await agentOf(options.agent ?? "in-process", scripted);
+  const { agent, url } = options.with === undefined ? made : { ...made, agent: options.with };
+  const env = { ...rehearsalEnv({ folder: home, repository: options.repo, home }, url), ...options.env };
   let world: World | undefined;
   const prepared = await preparePlan(options.repo, "PLAN.md", {});
   if (!prepared.ok) throw new Error(`the plan is not sound: ${JSON.stringify(prepared.failure)}`);
   const config = configSchema.parse({
     model: "claude-sonnet-4-5",
-    permission_mode: "bypassPermissions",
+    permission_mode: "all",
     ...options.config,
   });
-  if (options.learned !== undefined) await new FileStore(options.repo).learn("claude", options.learned);
+  if (options.learned !== undefined) await new FileStore(options.repo).learn(agent.name, options.learned);
   const hands: Hands = {
-    agent: claudeAgent(undefined),
+    agent,
     agentEnv: env,
     gateEnv: env,
     isolated: true,
-    permissionMode: "bypassPermissions",
+    permissions: "all",
     worktrees: join(home, "worktrees"),
     onEvent: (event) => {
       events.push(event);
@@ -108,6 +116,20 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
     done,
     of: (type) => events.filter((event): event is FactOf<typeof type> & RunEvent => event.type === type),
   };
+}
+
+/** With Claude Code where it is the subject. */
+export const rehearseWithClaude = (options: RehearsalOptions): Promise<Rehearsed> =>
+  rehearse({ agent: "claude", ...options });
+
+async function agentOf(
+  who: "claude" | "in-process",
+  scripted: Parameters<typeof startStandIn>[0],
+): Promise<{ agent: Agent; url: string }> {
+  if (who === "in-process") return { agent: inProcessAgent(scripted), url: "http://127.0.0.1:9" };
+  const standIn = await startStandIn(scripted);
+  whenOver(() => standIn.close());
+  return { agent: claudeAgent(undefined), url: standIn.url };
 }
 
 /** Takes the run up again, with the same stand-in. */

@@ -1,5 +1,6 @@
 /** A journal as a run would leave it in the middle of its work, with fixed times: for frames that must not change. */
 import { configSchema } from "../../src/config/schema.js";
+import { costAt } from "../../src/context/prices.js";
 import { prepareSegnoFolder } from "../../src/engine/runs.js";
 import type { Phase } from "../../src/plan/model.js";
 import type { Fact } from "../../src/run/event.js";
@@ -53,12 +54,14 @@ function session(of: string, n: number, tokens: readonly number[]): Fact[] {
         call: `${n}/${index}`,
         model,
         usage: { input: 20, cacheRead: count - 900, cacheWrite: 600, output: 280 },
+        cost: costAt({ input: 3, output: 15 }, { input: 20, cacheRead: count - 900, cacheWrite: 600, output: 280 }),
         subagent: false,
         reading: reading(count),
       },
       {
         type: "tool-finished",
         ...place,
+        kind: index % 2 === 0 ? "read" : "shell",
         tool: index % 2 === 0 ? "Read" : "Bash",
         brief: index % 2 === 0 ? `src/part-${index}.ts` : "npm test",
         ok: index % 5 !== 3,

@@ -6,11 +6,11 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { readConversation } from "../../src/rehearsal/conversation.js";
 import { call, message } from "../../src/rehearsal/reply.js";
-import { TOOL_PREFIX } from "../../src/tools/mcp.js";
 import { CHROMIUM, expectAccessible, openBrowser, watchRequests } from "../support/browser.js";
 import { planFiles } from "../support/plans.js";
 import { scratchFolder, scratchRepo } from "../support/scratch.js";
 import { type Running, type Site, site } from "../support/segno.js";
+import { TOOL_PREFIX } from "../support/tool-prefix.js";
 
 const EVIL = '<img src=x onerror="window.hacked=1">';
 const TAGS = '"><script>window.hacked=2</script>';

@@ -97,10 +97,19 @@ async function agent(): Promise<Finding> {
   const env = Object.fromEntries(
     Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
-  const checked = await agentFor("user").check(env, process.cwd());
-  if (checked.ok) return { name: "agent", ok: true, detail: `claude, ${checked.account}` };
+  const settings = await readSettings(process.cwd(), {});
+  const found = await agentFor(settings.ok ? settings.value.config.agent : "claude", "user");
+  if (!found.ok) {
+    const { what, next } = wordsOf(found.failure);
+    return { name: "agent", ok: false, detail: what, fix: next };
+  }
+  const { name, title, help } = found.value;
+  const checked = await found.value.check(env, process.cwd());
+  if (checked.ok) return { name: "agent", ok: true, detail: `${name}, ${checked.account}` };
   const words = wordsOf(
-    checked.problem === "no-login" ? { type: "no-login" } : { type: "no-agent", detail: checked.detail },
+    checked.problem === "no-login"
+      ? { type: "no-login", agent: title, help: help.login }
+      : { type: "no-agent", agent: title, help: help.install, detail: checked.detail },
   );
   return { name: "agent", ok: false, detail: words.what, fix: words.next };
 }

@@ -3,6 +3,7 @@ import { planOptions, preparePlan } from "../../engine/start.js";
 import { FileStore } from "../../store/file.js";
 import { thousands } from "../../view/lines.js";
 import { table } from "../../view/table.js";
+import { agentFor } from "../agent.js";
 import { EXIT } from "../exit.js";
 import { readFormat } from "../format.js";
 import { printFailure } from "../print.js";
@@ -25,11 +26,13 @@ export async function forecastCommand(plan: string, flags: ForecastFlags): Promi
   const { config } = settings.value;
   const prepared = await preparePlan(process.cwd(), plan, planOptions(config, format.value));
   if (!prepared.ok) return printFailure(prepared.failure, json);
+  const agent = await agentFor(config.agent, "user");
+  if (!agent.ok) return printFailure(agent.failure, json);
   const { parsed, repository } = prepared.value;
   const phases = parsed.plan.phases.filter((phase) => flags.force === true || phase.mark !== "done");
   const { top } = repository.git;
   const learned = await new FileStore(top).learned(config.agent);
-  const forecast = forecastOf(parsed.plan, phases, top, config, learned, {
+  const forecast = forecastOf(parsed.plan, phases, top, config, learned, agent.value.priceOf, {
     force: flags.force === true,
     quality: flags.quality === true,
   });

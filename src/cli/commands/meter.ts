@@ -1,9 +1,10 @@
 import { createReadStream, existsSync, readdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
-import { TranscriptMeter } from "../../agents/claude-transcript.js";
+import { priceOf } from "../../agents/claude/models.js";
+import { TranscriptMeter } from "../../agents/claude/transcript.js";
 import { type EvaluatedSession, evaluate, THRESHOLDS } from "../../context/evaluate.js";
 import { DEFAULT_WINDOW } from "../../context/meter.js";
-import { costOf } from "../../context/prices.js";
+import { costAt } from "../../context/prices.js";
 import { thousands } from "../../view/lines.js";
 import { table } from "../../view/table.js";
 import { EXIT } from "../exit.js";
@@ -94,7 +95,7 @@ function figuresOf({ name, read, window, damaged }: Session) {
   const usages = [...read.usage];
   const sum = (pick: "input" | "cacheRead" | "cacheWrite" | "output") =>
     usages.reduce((total, [, usage]) => total + usage[pick], 0);
-  const costs = usages.map(([model, usage]) => costOf(model, usage));
+  const costs = usages.map(([model, usage]) => costAt(priceOf(model), usage));
   return {
     session: name,
     models: [...read.models],

@@ -62,10 +62,12 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
   const set = await stageFor(cwd, plan, options);
   if (!set.ok) return printFailure(set.failure, json);
   const { stage, place } = set.value;
-  const preset = { model: MODEL, permission_mode: "bypassPermissions", ...(example ? { context_limit: 40_000 } : {}) };
+  const preset = { model: MODEL, permission_mode: "all", ...(example ? { context_limit: 40_000 } : {}) };
   const settings = await readSettings(example ? stage.repository : cwd, flags, preset);
   if (!settings.ok) return printFailure(settings.failure, json);
   const { config } = settings.value;
+  const agent = await agentFor(config.agent, "bundled");
+  if (!agent.ok) return printFailure(agent.failure, json);
   const done = new Map<string, number>();
   const standIn = await startStandIn({
     window: WINDOW,
@@ -88,11 +90,11 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
       prepared.value,
       { cwd: place, config, mode: "rehearsal", gates, allowDirty: false, format: format.value },
       {
-        agent: agentFor("bundled"),
+        agent: agent.value,
         agentEnv: env,
         gateEnv: { ...env, HOME: process.env.HOME ?? stage.home },
         isolated: true,
-        permissionMode: config.permission_mode ?? "bypassPermissions",
+        permissions: config.permission_mode ?? "all",
         worktrees: join(stage.folder, "worktrees"),
         onEvent: (event) => {
           view.take(event);

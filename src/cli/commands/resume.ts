@@ -3,6 +3,7 @@ import { findInterrupted, type Interrupted } from "../../engine/interrupted.js";
 import { checkoutOf, readRun, resumeRun } from "../../engine/resume.js";
 import { FileStore } from "../../store/file.js";
 import type { Store } from "../../store/store.js";
+import { agentFor } from "../agent.js";
 import { conduct } from "../conduct.js";
 import { agentProblem, realHands } from "../hands.js";
 import { permissionMode } from "../permission.js";
@@ -57,7 +58,9 @@ export async function goOn(
   // What was decided about its age here holds there, too.
   const decided = { SEGNO_RESUME_WINDOW_HOURS: "8760" };
   if (goesToBackground(flags)) return runInBackground(top, flags, [], decided);
-  const { hands, view } = realHands(mode.value, chosen, json);
+  const agent = await agentFor(chosen.agent, "user");
+  if (!agent.ok) return printFailure(agent.failure, json);
+  const { hands, view } = realHands(agent.value, mode.value, chosen, json);
   const place = await checkoutOf(top, state.branch);
   if (!place.ok) return printFailure(place.failure, json);
   const unusable = await agentProblem(hands, join(place.value.git.top, state.folder));

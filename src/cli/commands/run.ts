@@ -4,6 +4,7 @@ import { samePlan } from "../../engine/plan-reading.js";
 import { dirtyTree, type Prepared, planOptions, preparePlan, startRun } from "../../engine/start.js";
 import { selectPhases } from "../../plan/select.js";
 import { FileStore } from "../../store/file.js";
+import { agentFor } from "../agent.js";
 import { askChoice, isTerminal } from "../ask.js";
 import { conduct } from "../conduct.js";
 import { dryRun } from "../dry-run.js";
@@ -66,7 +67,9 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
   const mode = await permissionMode(settings.value.config, settings.value.file, json);
   if (!mode.ok) return fail(mode.failure);
   if (goesToBackground(flags)) return runInBackground(top, flags, ["--fresh"]);
-  const { hands, view } = realHands(mode.value, settings.value.config, json);
+  const agent = await agentFor(settings.value.config.agent, "user");
+  if (!agent.ok) return fail(agent.failure);
+  const { hands, view } = realHands(agent.value, mode.value, settings.value.config, json);
   const config = { ...settings.value.config, permission_mode: mode.value };
   const unusable = await agentProblem(hands, process.cwd());
   if (unusable !== undefined) return fail(unusable);

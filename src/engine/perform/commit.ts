@@ -176,7 +176,7 @@ export const trailersOf = (
   [TRAILERS.tasks, taskTrailer(phaseOf(world.run.state, phase).tasks, state.progress.tasksDone)],
   [TRAILERS.status, status],
   ["Segno-Attempt", String(state.number)],
-  ["Co-Authored-By", `Claude (${modelOf(world, state)}) <noreply@anthropic.com>`],
+  ["Co-Authored-By", world.agent.credit(modelOf(world, state))],
 ];
 
 const modelOf = ({ run }: World, { progress }: Attempt): string =>

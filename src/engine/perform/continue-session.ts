@@ -1,3 +1,4 @@
+import { withKind } from "../../handover/prompts.js";
 import { saveCheckpoint } from "../checkpoint.js";
 import type { Performer } from "../performer.js";
 import { sendTurn } from "../turn.js";
@@ -12,7 +13,7 @@ export const continueSession: Performer<"continue-session"> = async (world, comm
   run.append({ type: "turn-started", session, phase, attempt, turn });
   const asksCheckpoint = turn === "checkpoint";
   if (next !== undefined) await warmUp(world, { ...next, phase, attempt });
-  const end = await sendTurn(world, live, world.texts[turn], asksCheckpoint);
+  const end = await sendTurn(world, live, withKind(world.texts[turn], turn), asksCheckpoint);
   if (asksCheckpoint) await saveCheckpoint(world, live, { session, phase, attempt }, end);
   const said = live.said === "" ? undefined : run.putBlob(live.said);
   await run.record({ type: "turn-ended", command: id, session, phase, attempt, end, said });

@@ -14,6 +14,7 @@ import {
   remediationPrompt,
   resumedPrompt,
   verifyPrompt,
+  withKind,
   workPrompt,
 } from "../../handover/prompts.js";
 import type { Command } from "../../run/command.js";
@@ -32,10 +33,11 @@ import type { World } from "../world.js";
 export const startSession: Performer<"start-session"> = async (world, command) => {
   const { run, agent, agentEnv } = world;
   const { id, session, phase, attempt, purpose, resumes } = command;
-  const resume = resumes !== undefined && agent.canResume(resumes, agentEnv) ? resumes : undefined;
+  const canResume = resumes !== undefined && agent.abilities.resume && (await agent.canResume(resumes, agentEnv));
+  const resume = canResume ? resumes : undefined;
   const asksCheckpoint = resume !== undefined && command.opening === "checkpoint";
   const prompt = asksCheckpoint
-    ? { text: world.texts.checkpoint }
+    ? { text: withKind(world.texts.checkpoint, "checkpoint") }
     : await promptFor(world, command, resume !== undefined);
   const place = { session, phase, attempt };
   const live = await takeWarm(world, { ...place, purpose }, resume !== undefined);
@@ -145,7 +147,7 @@ async function phaseView(
   tasksDone: readonly string[],
   purpose: StartSession["purpose"],
 ): Promise<PhaseView> {
-  const { run, texts } = world;
+  const { run, texts, agent } = world;
   const { plan, phases, config, toldOnContext } = run.state;
   const pruning = pruningFor(config.pruning, {
     phases: plan.phases.length,
@@ -162,7 +164,7 @@ async function phaseView(
     finished.push({ id: of, title, summary, decisions, files, gates: passed, file, answer: said });
   }
   const budget = promptBudget(config.prompt_budget, config.context_limit);
-  return { plan, phase: phaseOf(run.state, id), tasksDone, finished, texts, pruning, budget };
+  return { plan, phase: phaseOf(run.state, id), tasksDone, finished, texts, toolName: agent.toolName, pruning, budget };
 }
 
 function reasonOf(end: string | undefined): ContinuationReason {

@@ -1,12 +1,12 @@
 /** Claude Code's message stream → observations. Knows which tool calls it has seen whole, and whether all is quiet. */
 import { createHash } from "node:crypto";
 import type { SDKMessage } from "@anthropic-ai/claude-agent-sdk";
-import type { MeterInput } from "../context/meter.js";
-import { kindOfTool } from "../context/ratios.js";
-import type { Usage } from "../run/event.js";
-import type { Observation } from "./agent.js";
+import type { MeterInput } from "../../context/meter.js";
+import type { Usage } from "../../run/event.js";
+import type { Observation } from "../agent.js";
+import { sizeOf } from "../content-size.js";
 import { briefOf } from "./brief.js";
-import { sizeOf } from "./content-size.js";
+import { contentKind, plainName, toolKind } from "./tools.js";
 
 interface Call {
   model: string;
@@ -156,10 +156,13 @@ export class ClaudeStream {
       if (block.type !== "tool_result") continue;
       const id = block.tool_use_id;
       const tool = this.#callOfTool.get(id);
+      const name = tool?.name ?? "?";
+      if (!subagent) this.#append({ key: id, kind: contentKind(name), ...sizeOf(block.content), isResult: true });
       this.#observe({
         type: "tool",
         id,
-        name: tool?.name ?? "?",
+        kind: toolKind(name),
+        name: plainName(name),
         brief: tool?.brief ?? "",
         ok: block.is_error !== true,
         subagent,
@@ -168,8 +171,6 @@ export class ClaudeStream {
         edit: tool?.edit,
       });
       this.#results.add(id);
-      if (subagent) continue;
-      this.#append({ key: id, kind: kindOfTool(tool?.name ?? ""), ...sizeOf(block.content), isResult: true });
     }
   }
 
@@ -185,7 +186,7 @@ const shortHash = (value: unknown): string =>
     .slice(0, 12);
 
 function editOf(name: string, input: unknown): { file: string; to: string } | undefined {
-  if (kindOfTool(name) !== "edit") return undefined;
+  if (toolKind(name) !== "edit") return undefined;
   const { file_path, notebook_path, ...what } = input as Record<string, unknown>;
   const { old_string: _, ...to } = what;
   return { file: String(file_path ?? notebook_path ?? ""), to: shortHash(to) };

@@ -1,6 +1,6 @@
 /** What an error of Claude Code means for the session. */
 import type { SDKAssistantMessageError } from "@anthropic-ai/claude-agent-sdk";
-import type { FailedKind } from "../run/event.js";
+import type { FailedKind } from "../../run/event.js";
 
 const KINDS: Partial<Record<SDKAssistantMessageError, FailedKind>> = {
   authentication_failed: "auth",

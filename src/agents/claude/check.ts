@@ -5,9 +5,9 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { query, type SDKUserMessage } from "@anthropic-ai/claude-agent-sdk";
 import { execa } from "execa";
-import type { AgentCheck } from "./agent.js";
-import { MARKER, sweep } from "./processes.js";
-import { PromptQueue } from "./prompt-queue.js";
+import type { AgentCheck } from "../agent.js";
+import { MARKER, sweep } from "../processes.js";
+import { PromptQueue } from "../prompt-queue.js";
 
 const LIMIT_MS = 20_000;
 

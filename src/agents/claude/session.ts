@@ -8,8 +8,6 @@
  * 3. A turn is over with its result message and an empty set of background tasks, not before.
  */
 import { spawn } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 import {
   type Options,
   type Query,
@@ -19,14 +17,14 @@ import {
   type SDKUserMessage,
 } from "@anthropic-ai/claude-agent-sdk";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
-import type { StopWhy, TurnEnd } from "../run/event.js";
-import { mcpServer, SERVER_NAME, TOOL_PREFIX } from "../tools/mcp.js";
-import type { Agent, AgentSession, SessionOptions } from "./agent.js";
-import { checkClaude, checkQuickly } from "./claude-check.js";
-import { failedKind, isLimitText, resetOf } from "./claude-errors.js";
-import { ClaudeStream } from "./claude-stream.js";
-import { diesWithParent, MARKER, sweep } from "./processes.js";
-import { PromptQueue } from "./prompt-queue.js";
+import type { StopWhy, TurnEnd } from "../../run/event.js";
+import { mcpServer, SERVER_NAME } from "../../tools/mcp.js";
+import type { AgentSession, PermissionLevel, SessionOptions } from "../agent.js";
+import { diesWithParent, MARKER, sweep } from "../processes.js";
+import { PromptQueue } from "../prompt-queue.js";
+import { failedKind, isLimitText, resetOf } from "./errors.js";
+import { ClaudeStream } from "./stream.js";
+import { EDITING, isOurs, toolName } from "./tools.js";
 
 /** Tools that would move the session away from its checkout, or wake it up when Segno thinks it is idle. */
 const NEVER = [
@@ -50,25 +48,15 @@ const ENCLOSING =
 
 const SETTLE_MS = 2_000;
 
-export function claudeAgent(executable: string | undefined): Agent {
-  return {
-    name: "claude",
-    abilities: { stop: "boundary", usage: "call", compactionVeto: true, resume: true },
-    check: (env, cwd) => checkClaude(executable, env, cwd),
-    checkQuickly: (env, cwd) => checkQuickly(executable, env, cwd),
-    canResume: hasTranscript,
-    open: (options) => openSession(options, executable),
-  };
-}
+/** The neutral levels in its own words. */
+const MODES: Record<PermissionLevel, NonNullable<Options["permissionMode"]>> = {
+  all: "bypassPermissions",
+  edits: "acceptEdits",
+  listed: "dontAsk",
+  auto: "auto",
+};
 
-/** Claude Code keeps one transcript per session, in a folder per project. */
-function hasTranscript(agentSession: string, env: Record<string, string>): boolean {
-  const projects = join(env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? "", ".claude"), "projects");
-  if (!existsSync(projects)) return false;
-  return readdirSync(projects).some((project) => existsSync(join(projects, project, `${agentSession}.jsonl`)));
-}
-
-async function openSession(options: SessionOptions, executable: string | undefined): Promise<AgentSession> {
+export async function openSession(options: SessionOptions, executable: string | undefined): Promise<AgentSession> {
   const session = new ClaudeSession(options);
   session.start(executable);
   return session;
@@ -135,8 +123,8 @@ class ClaudeSession implements AgentSession {
       ...(options.model === undefined ? {} : { model: options.model }),
       ...(options.resume === undefined ? {} : { resume: options.resume }),
       ...(executable === undefined ? {} : { pathToClaudeCodeExecutable: executable }),
-      permissionMode: options.permissionMode,
-      allowDangerouslySkipPermissions: options.permissionMode === "bypassPermissions",
+      permissionMode: MODES[options.permissions],
+      allowDangerouslySkipPermissions: options.permissions === "all",
       permissionPrompts: "none",
       settingSources: options.isolated ? [] : ["user", "project", "local"],
       strictMcpConfig: options.isolated,
@@ -144,8 +132,8 @@ class ClaudeSession implements AgentSession {
       includePartialMessages: true,
       // Without it a sub-agent's last call is never shown, and its cost would be missing.
       forwardSubagentText: true,
-      disallowedTools: [...NEVER, ...options.deniedTools],
-      allowedTools: [...options.tools.list.map((tool) => TOOL_PREFIX + tool.name), ...options.allowedTools],
+      disallowedTools: [...NEVER, ...(options.readOnly ? EDITING : []), ...options.deniedTools],
+      allowedTools: [...options.tools.list.map((tool) => toolName(tool.name)), ...options.allowedTools],
       ...(options.sandbox ? { sandbox: { enabled: true } } : {}),
       // The SDK's type names the high-level server; it only ever calls `connect`, which the plain one has too.
       mcpServers: { [SERVER_NAME]: { type: "sdk", name: SERVER_NAME, instance: server as unknown as McpServer } },
@@ -170,7 +158,7 @@ class ClaudeSession implements AgentSession {
   }
 
   #beforeTool({ tool_name }: { tool_name: string }) {
-    if (!this.#onlySegnoTools || tool_name.startsWith(TOOL_PREFIX)) return {};
+    if (!this.#onlySegnoTools || isOurs(tool_name)) return {};
     return {
       hookSpecificOutput: {
         hookEventName: "PreToolUse" as const,
@@ -221,14 +209,12 @@ class ClaudeSession implements AgentSession {
       const { status, resetsAt } = message.rate_limit_info;
       this.#trouble.until = status === "rejected" && resetsAt !== undefined ? new Date(resetsAt * 1_000) : undefined;
     }
-    // The client tries a refused login ten times over; nothing will come of it.
-    if (message.type === "system" && message.subtype === "api_retry" && message.attempt >= 2) {
-      if (failedKind(message.error, message.error_status) !== "auth") return;
-      this.#result = {
-        type: "failed",
-        kind: "auth",
-        message: `the login is refused (${message.error_status ?? message.error})`,
-      };
+    if (message.type === "system" && message.subtype === "api_retry") {
+      const kind = failedKind(message.error, message.error_status);
+      const what = String(message.error_status ?? message.error);
+      const text = kind === "auth" ? `the login is refused (${what})` : what;
+      if (this.#options.handlers.givesUp({ attempt: message.attempt, kind, message: text }))
+        this.#result = { type: "failed", kind, message: text };
     }
   }
 
@@ -242,11 +228,11 @@ class ClaudeSession implements AgentSession {
   }
 
   async #learn(messages: Query, init: { session_id: string; model: string }): Promise<void> {
+    const { observe } = this.#options.handlers;
+    observe({ type: "ready", agentSession: init.session_id, model: init.model });
     const usage = await messages.getContextUsage({ detail: "summary" }).catch(() => undefined);
-    this.#options.handlers.observe({
-      type: "ready",
-      agentSession: init.session_id,
-      model: init.model,
+    observe({
+      type: "window",
       window: usage?.rawMaxTokens ?? usage?.maxTokens ?? 0,
       compactAt: usage?.isAutoCompactEnabled ? usage.autoCompactThreshold : undefined,
     });

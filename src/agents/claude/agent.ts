@@ -1,0 +1,53 @@
+/** Claude Code, as the port sees it. */
+import { accessSync, constants, existsSync, readdirSync, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import type { Agent } from "../agent.js";
+import type { AgentChoice } from "../registry.js";
+import { priceOf } from "./models.js";
+import { toolName } from "./tools.js";
+
+/** The user's own `claude` for their runs, the bundled one for rehearsals. */
+export function findClaude({ whose, env }: AgentChoice): Agent {
+  return claudeAgent(env.SEGNO_CLAUDE ?? (whose === "user" ? onPath("claude", env.PATH) : undefined));
+}
+
+export function claudeAgent(executable: string | undefined): Agent {
+  return {
+    name: "claude",
+    title: "Claude Code",
+    abilities: { stop: "boundary", usage: "call", compaction: "vetoed", refuses: true, resume: true },
+    help: {
+      install:
+        "Install it (npm install -g @anthropic-ai/claude-code), or reinstall Segno with its optional dependencies.",
+      login: "Start `claude` once and log in, or set ANTHROPIC_API_KEY.",
+    },
+    toolName,
+    credit: (model) => `Claude (${model}) <noreply@anthropic.com>`,
+    priceOf,
+    // Its SDK is loaded when it is used.
+    check: async (env, cwd) => (await import("./check.js")).checkClaude(executable, env, cwd),
+    checkQuickly: async (env, cwd) => (await import("./check.js")).checkQuickly(executable, env, cwd),
+    canResume: async (agentSession, env) => hasTranscript(agentSession, env),
+    open: async (options) => (await import("./session.js")).openSession(options, executable),
+  };
+}
+
+/** Claude Code keeps one transcript per session, in a folder per project. */
+function hasTranscript(agentSession: string, env: Record<string, string>): boolean {
+  const projects = join(env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? "", ".claude"), "projects");
+  if (!existsSync(projects)) return false;
+  return readdirSync(projects).some((project) => existsSync(join(projects, project, `${agentSession}.jsonl`)));
+}
+
+function onPath(name: string, path = ""): string | undefined {
+  for (const folder of path.split(delimiter)) {
+    const file = join(folder, name);
+    try {
+      accessSync(file, constants.X_OK);
+      if (statSync(file).isFile()) return file;
+    } catch {
+      // Not here.
+    }
+  }
+  return undefined;
+}
