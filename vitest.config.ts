@@ -1,8 +1,22 @@
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
+/** What needs the build, a real agent, a terminal or a browser; everything else is fast. */
+const REAL = [
+  "test/agents/claude*.test.ts",
+  "test/cli/**/*.test.ts",
+  "test/compat/**/*.test.ts",
+  "test/crash/**/*.test.ts",
+  "test/engine/{boundary,checkpoint,compaction,door,handover,night,night-kill,real,stuck,survive,verify}.test.ts",
+  "test/git/commits.test.ts",
+  "test/pictures.test.ts",
+  "test/store/lock.test.ts",
+  "test/tui/**/*.test.ts",
+  "test/web/**/*.test.ts",
+];
+
 /** What takes longest begins first, so that nothing is waited for at the end. */
-const SLOW = ["test/crash/", "test/engine/", "test/web/", "test/tui/", "test/git/", "test/cli/"];
+const SLOW = ["test/crash/", "test/compat/", "test/engine/", "test/web/", "test/tui/", "test/git/", "test/cli/"];
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -16,7 +30,6 @@ class SlowFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
     pool: "forks",
     // Modules are loaded once per worker: no test changes what they hold.
     isolate: false,
@@ -28,5 +41,10 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     setupFiles: ["test/support/clean.ts"],
+    coverage: { provider: "v8", include: ["src/**"], reporter: ["text-summary"] },
+    projects: [
+      { extends: true, test: { name: "fast", include: ["test/**/*.test.ts"], exclude: REAL } },
+      { extends: true, test: { name: "real", include: REAL } },
+    ],
   },
 });

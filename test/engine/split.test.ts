@@ -51,7 +51,7 @@ const answers = (asked: ModelRequest[]): string[] =>
       .flatMap((made) => (made.name.endsWith("phase_result") && made.result?.isError ? [made.result.text] : [])),
   );
 
-describe.concurrent("a phase that is too large, with the real Claude Code", () => {
+describe.concurrent("a phase that is too large", () => {
   test("asks for a split into three: all three at once, each verified, the parent's gates on the whole, the plan written back", async () => {
     const next = { id: "21", dependsOn: ["20"], gates: ["test $(ls out | wc -l) -ge 12"] };
     const repo = scratchRepo(planFiles([LARGE, next]));

@@ -11,7 +11,7 @@ import { site } from "../support/segno.js";
 
 const CIRCLE = call("Bash", { command: "echo nothing new", description: "again" });
 
-describe.concurrent("going round in circles, with the real Claude Code", () => {
+describe.concurrent("going round in circles", () => {
   test("the same call for ever: warned, handed over, put off, then the phase ends as stuck with its evidence and a handoff", async () => {
     const repo = scratchRepo(planFiles([{ id: "1", tasks: 2 }]));
     const run = await rehearse({

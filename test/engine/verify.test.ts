@@ -27,7 +27,7 @@ const needsHuman = call("mcp__segno__phase_result", {
   decisions: [],
 });
 
-describe.concurrent("questions to a person, with the real Claude Code", () => {
+describe.concurrent("questions to a person", () => {
   const asksForHuman: RehearsalOptions["behave"] = (request, worker) => {
     const text = userTexts(request).join("\n");
     if (!isWork(request) || !text.includes("# Phase 1:") || text.includes("## Failing gates")) return worker(request);
@@ -169,7 +169,7 @@ describe.concurrent("questions to a person, with the real Claude Code", () => {
   });
 });
 
-describe.concurrent("independent verification, with the real Claude Code", () => {
+describe.concurrent("independent verification", () => {
   const verdict = (verdictOf: "pass" | "fail", evidence: string) =>
     call("mcp__segno__verdict", {
       criteria: [{ criterion: "not a task", verdict: verdictOf, evidence, why: "I looked." }],
@@ -244,7 +244,7 @@ describe.concurrent("independent verification, with the real Claude Code", () =>
   });
 });
 
-describe.concurrent("gates, with the real Claude Code", () => {
+describe.concurrent("gates", () => {
   test("run before the first phase: red ones are reported; fail fast stops at the first", async () => {
     const gates = ["test -d .git", "test -f never.txt", "true"];
     const run = await rehearse({

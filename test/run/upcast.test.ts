@@ -16,8 +16,10 @@ describe("events of version 1", () => {
     ["/home/dev/project", "/home/dev/project/packages/a", "packages/a"],
     ["/", "/packages", "packages"],
   ])("run-started in %s, begun in %s: no absolute path is left", (top, cwd, folder) => {
-    const event = upcast(first({ type: "run-started", run: "r", top, cwd }));
-    expect(event).toMatchObject({ v: EVENT_VERSION, folder });
+    const event = upcast(
+      first({ type: "run-started", run: "r", config: { permission_mode: "acceptEdits" }, top, cwd }),
+    );
+    expect(event).toMatchObject({ v: EVENT_VERSION, folder, config: { permission_mode: "edits" } });
     expect(Object.keys(event)).not.toContain("top");
     expect(Object.keys(event)).not.toContain("cwd");
   });
@@ -44,6 +46,16 @@ describe("events of version 1", () => {
     const saved = { type: "checkpoint-saved", checkpoint: "sha256:ab", source: "tool", tokens: 1, contradictions: [] };
     expect(upcast(first({ ...saved, slot: "x.json" }))).toMatchObject({ handed: "sha256:ab" });
     expect(upcast(first({ ...saved, slot: "" }))).toMatchObject({ handed: undefined });
+  });
+
+  test("tools have kinds and plain names, calls a cost", () => {
+    const tool = (name: string) => upcast(first({ type: "tool-finished", tool: name }));
+    expect(tool("mcp__segno__progress")).toMatchObject({ tool: "progress", kind: "segno" });
+    expect(tool("Bash")).toMatchObject({ tool: "Bash", kind: "shell" });
+    expect(tool("mcp__other__x")).toMatchObject({ tool: "mcp__other__x", kind: "other" });
+    const usage = { input: 1_000_000, cacheRead: 0, cacheWrite: 0, output: 0 };
+    expect(upcast(first({ type: "call-made", model: "claude-sonnet-4-5", usage }))).toMatchObject({ cost: 3 });
+    expect(upcast(first({ type: "call-made", model: "unknown", usage }))).toMatchObject({ cost: undefined });
   });
 
   test("all others are as they were; a newer version is no way back", () => {

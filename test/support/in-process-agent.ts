@@ -4,8 +4,9 @@
  */
 import { spawn } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
 import type { Agent, AgentSession, SessionOptions } from "../../src/agents/agent.js";
 import { sizeOf } from "../../src/agents/content-size.js";
 import { MARKER, sweep } from "../../src/agents/processes.js";
@@ -26,7 +27,7 @@ import type { StopWhy, ToolKind, TurnEnd } from "../../src/run/event.js";
 /** As Claude Code names them, so that what is scripted for one fits the other. */
 const PREFIX = "mcp__segno__";
 /** As large as the real one's system prompt and tools. */
-const SYSTEM = "You are an agent that works on a plan. ".repeat(1_550);
+const SYSTEM = "You are an agent that works on a plan. ".repeat(2_050);
 const TOOLS: Record<string, [ToolKind, ContentKind]> = {
   Bash: ["shell", "bash"],
   Read: ["read", "read"],
@@ -248,22 +249,24 @@ class InProcessSession implements AgentSession {
 
   #shell(command: string): Promise<Ran> {
     const { cwd, env, marker } = this.#options;
+    // Into a file: what it leaves in the background may hold a pipe open, and nothing of its output is lost.
+    const file = join(mkdtempSync(join(tmpdir(), "segno-shell-")), "output");
+    const out = openSync(file, "w");
     return new Promise((done) => {
+      const ended = (text: string, ok: boolean) => {
+        closeSync(out);
+        const output = readFileSync(file, "utf8");
+        rmSync(dirname(file), { recursive: true, force: true });
+        done({ text: (text || output).slice(0, MOST_OUTPUT), ok });
+      };
       const child = spawn("/bin/sh", ["-c", command], {
         cwd,
         env: { ...env, [MARKER]: marker },
-        stdio: ["ignore", "pipe", "pipe"],
+        stdio: ["ignore", out, out],
         detached: true,
       });
-      let text = "";
-      const take = (data: Buffer) => {
-        text += data.toString();
-      };
-      child.stdout.on("data", take);
-      child.stderr.on("data", take);
-      child.on("error", (error) => done({ text: error.message, ok: false }));
-      // Something it left in the background may hold its output open: it is over all the same.
-      child.on("exit", (code) => setImmediate(() => done({ text: text.slice(0, MOST_OUTPUT), ok: code === 0 })));
+      child.once("error", (error) => ended(error.message, false));
+      child.once("exit", (code) => ended("", code === 0));
     });
   }
 

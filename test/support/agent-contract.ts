@@ -1,0 +1,284 @@
+/** What every agent must do, held against each of them; the model behind it is scripted. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import type { Agent, Observation, SessionOptions } from "../../src/agents/agent.js";
+import { findProcesses } from "../../src/agents/processes.js";
+import { call, message, type Reply, say } from "../../src/rehearsal/reply.js";
+import type { ModelRequest } from "../../src/rehearsal/request.js";
+import type { Behaviour } from "../../src/rehearsal/server.js";
+import type { StopWhy } from "../../src/run/event.js";
+import { segnoTools } from "../../src/tools/tools.js";
+import { scratchRepo, whenOver } from "./scratch.js";
+
+export interface Made {
+  agent: Agent;
+  env: Record<string, string>;
+}
+
+/** Makes the agent with this behaviour behind it. */
+export type MakeAgent = (behaviour: Behaviour) => Promise<Made>;
+
+interface Opened {
+  cwd: string;
+  observations: Observation[];
+  told: { tool: string; input: unknown }[];
+  requests: ModelRequest[];
+  send: (prompt: string, only?: boolean) => ReturnType<Awaited<ReturnType<Agent["open"]>>["send"]>;
+  close: () => Promise<number>;
+  agent: Agent;
+  env: Record<string, string>;
+  agentSession: () => string;
+}
+
+let count = 0;
+
+async function open(
+  make: MakeAgent,
+  script: (request: ModelRequest, n: number) => Reply,
+  more: Partial<SessionOptions> & { stopAfter?: number; made?: Made } = {},
+): Promise<Opened> {
+  const requests: ModelRequest[] = [];
+  // Small questions of the agent's own, a title say, have no shell: they are not part of the script.
+  const behaviour: Behaviour = (request) => {
+    if (!(request.tools ?? []).some(({ name }) => name === "Bash")) return message(say("ok"));
+    requests.push(request);
+    return script(request, requests.length);
+  };
+  const { agent, env } = more.made ?? (await make(behaviour));
+  const observations: Observation[] = [];
+  const told: Opened["told"] = [];
+  const cwd = more.cwd ?? scratchRepo({});
+  const answer = (tool: string) => async (input: unknown) => {
+    told.push({ tool, input });
+    return "Recorded.";
+  };
+  let boundaries = 0;
+  const marker = `contract-${process.pid}-${++count}:host:1`;
+  const session = await agent.open({
+    marker,
+    cwd,
+    env,
+    model: "claude-sonnet-4-5",
+    permissions: "all",
+    readOnly: false,
+    isolated: true,
+    resume: undefined,
+    sandbox: false,
+    allowedTools: [],
+    deniedTools: [],
+    tools: segnoTools({
+      progress: answer("progress"),
+      decision: answer("decision"),
+      checkpoint: answer("checkpoint"),
+      verdict: answer("verdict"),
+      phase_result: answer("phase_result"),
+    }),
+    mcp: undefined,
+    handlers: {
+      spawned: () => {},
+      observe: (observation) => observations.push(observation),
+      boundary: async () => {
+        boundaries++;
+        observations.push({ type: "said", text: `boundary ${boundaries}` });
+        return boundaries === more.stopAfter ? { stop: true, why: "context" as StopWhy } : { stop: false };
+      },
+      mayCompact: () => false,
+      givesUp: ({ kind, attempt }) => kind === "auth" && attempt >= 2,
+    },
+    ...more,
+  });
+  whenOver(() => session.close());
+  return {
+    cwd,
+    observations,
+    told,
+    requests,
+    agent,
+    env,
+    send: (prompt, only = false) => session.send(prompt, { onlySegnoTools: only }),
+    close: async () => {
+      const swept = await session.close();
+      expect(await findProcesses((candidate) => candidate === marker)).toEqual([]);
+      return swept;
+    },
+    agentSession: () => {
+      const ready = observations.find((observation) => observation.type === "ready");
+      return ready?.type === "ready" ? ready.agentSession : "";
+    },
+  };
+}
+
+const bash = (command: string) => call("Bash", { command, description: "look" });
+const write = (path: string) => call("Write", { file_path: path, content: "written\n" });
+const DONE = message(say("All done."));
+
+export const agentContract = (name: string, make: MakeAgent) =>
+  describe.concurrent(`the agent contract: ${name}`, () => {
+    const ours = async (tool: "progress" | "checkpoint") => (await make(() => DONE)).agent.toolName(tool);
+
+    test("a turn does what the model says, reports it in order, and ends idle", async () => {
+      const progress = await ours("progress");
+      const session = await open(make, (_, n) =>
+        n === 1
+          ? message(say("Beginning."), bash("echo hello"), write("out.txt"))
+          : n === 2
+            ? message(call(progress, { message: "done", task: "1.1" }), bash("exit 3"))
+            : DONE,
+      );
+      expect(await session.send("Do it.")).toEqual({ type: "finished" });
+      expect(readFileSync(join(session.cwd, "out.txt"), "utf8")).toBe("written\n");
+      expect(session.told).toEqual([{ tool: "progress", input: { message: "done", task: "1.1" } }]);
+      const tools = session.observations.flatMap((seen) => (seen.type === "tool" ? [seen] : []));
+      expect(tools.map(({ kind, ok }) => [kind, ok])).toEqual([
+        ["shell", true],
+        ["edit", true],
+        ["segno", true],
+        ["shell", false],
+      ]);
+      expect(tools[2]?.name).toBe("progress");
+      expect(tools[0]?.brief).toBe("echo hello");
+      expect(tools[1]?.edit?.file).toContain("out.txt");
+      // Its usage before its tools, each tool's result to the meter before the tool.
+      const kinds = session.observations.flatMap((seen) =>
+        seen.type === "meter"
+          ? seen.input.type === "appended" && seen.input.isResult
+            ? ["metered"]
+            : []
+          : seen.type === "call" || seen.type === "tool"
+            ? [seen.type]
+            : [],
+      );
+      expect(kinds).toEqual([
+        ...["call", "metered", "tool", "metered", "tool"],
+        ...["call", "metered", "tool", "metered", "tool"],
+        "call",
+      ]);
+      const calls = session.observations.flatMap((seen) => (seen.type === "call" ? [seen] : []));
+      for (const { usage, model } of calls) {
+        expect(usage.input + usage.cacheRead + usage.cacheWrite).toBeGreaterThan(5_000);
+        expect(usage.output).toBeGreaterThan(1);
+        expect(model).toBe("claude-sonnet-4-5");
+      }
+      await session.close();
+    });
+
+    test("who it is, its model and its window are told", async () => {
+      const session = await open(make, () => message(bash("true")), { stopAfter: 1 });
+      await session.send("Go.");
+      expect(session.agentSession()).not.toBe("");
+      const windows = session.observations.flatMap((seen) => (seen.type === "window" ? [seen] : []));
+      expect(windows.at(-1)).toMatchObject({ window: 200_000, compactAt: 167_000 });
+      await session.close();
+    });
+
+    test("a boundary comes after each batch, when all of it was reported, and stops the turn there", async () => {
+      const session = await open(make, (_, n) => message(bash(`echo ${n}a`), bash(`echo ${n}b`)), { stopAfter: 2 });
+      expect(await session.send("Go on for ever.")).toEqual({ type: "stopped", why: "context" });
+      expect(session.requests).toHaveLength(2);
+      const order = session.observations.flatMap((seen) =>
+        seen.type === "tool" ? ["tool"] : seen.type === "said" && seen.text.startsWith("boundary") ? [seen.text] : [],
+      );
+      expect(order).toEqual(["tool", "tool", "boundary 1", "tool", "tool", "boundary 2"]);
+      await session.close();
+    });
+
+    test("after a stop the same conversation is asked once more, and only our tools work then", async () => {
+      const checkpoint = await ours("checkpoint");
+      const claims = { goal: "g", completed: [], remaining: [], do_not_redo: [], decisions: [] };
+      const session = await open(
+        make,
+        (_, n) =>
+          n === 1
+            ? message(bash("echo first"))
+            : n === 2
+              ? message(write("forbidden.txt"), bash("echo forbidden > shell.txt"), call(checkpoint, claims))
+              : DONE,
+        { stopAfter: 1 },
+      );
+      expect(await session.send("Go.")).toEqual({ type: "stopped", why: "context" });
+      expect(await session.send("Hand over.", true)).toEqual({ type: "finished" });
+      expect(session.told).toEqual([{ tool: "checkpoint", input: claims }]);
+      expect(existsSync(join(session.cwd, "forbidden.txt"))).toBe(false);
+      expect(existsSync(join(session.cwd, "shell.txt"))).toBe(false);
+      // The first turn is part of what the model sees, and every tool is still listed.
+      expect(JSON.stringify(session.requests[1]?.messages)).toContain("echo first");
+      expect(session.requests[1]?.tools?.map(({ name }) => name)).toEqual(
+        session.requests[0]?.tools?.map(({ name }) => name),
+      );
+      await session.close();
+    });
+
+    test("a session that only judges changes nothing", async () => {
+      const session = await open(make, (_, n) => (n === 1 ? message(write("out.txt")) : DONE), { readOnly: true });
+      await session.send("Judge.");
+      expect(existsSync(join(session.cwd, "out.txt"))).toBe(false);
+      await session.close();
+    });
+
+    test("with edits only, no shell command runs", async () => {
+      const session = await open(
+        make,
+        (_, n) =>
+          n === 1
+            ? message(write("edited.txt"), bash("node -e \"require('fs').writeFileSync('shell.txt', 'x')\""))
+            : DONE,
+        { permissions: "edits" },
+      );
+      await session.send("Go.");
+      expect(existsSync(join(session.cwd, "edited.txt"))).toBe(true);
+      expect(existsSync(join(session.cwd, "shell.txt"))).toBe(false);
+      await session.close();
+    });
+
+    test("what it started in the background is gone after its end", async () => {
+      const session = await open(make, (_, n) =>
+        n === 1 ? message(bash("setsid sleep 1000 > /dev/null 2>&1 & echo started")) : DONE,
+      );
+      await session.send("Go.");
+      expect(await session.close()).toBeGreaterThan(0);
+    });
+
+    test("a conversation is taken up again by its id", async () => {
+      const first = await open(make, (_, n) => (n === 1 ? message(bash("echo remember-me")) : DONE));
+      await first.send("Go.");
+      const agentSession = first.agentSession();
+      await first.close();
+      expect(await first.agent.canResume(agentSession, first.env)).toBe(true);
+      expect(await first.agent.canResume("00000000-0000-4000-8000-000000000000", first.env)).toBe(false);
+      const made = { agent: first.agent, env: first.env };
+      const again = await open(make, () => DONE, { resume: agentSession, made, cwd: first.cwd });
+      expect(await again.send("Go on.")).toEqual({ type: "finished" });
+      expect(JSON.stringify(first.requests.at(-1)?.messages)).toContain("remember-me");
+      expect(JSON.stringify(first.requests.at(-1)?.messages)).toContain("Go on.");
+      await again.close();
+    });
+
+    const error = (status: number, type: string): Reply => ({
+      type: "error",
+      status,
+      error: type,
+      message: `told ${status}`,
+      headers: { "x-should-retry": "false" },
+    });
+
+    test.each([
+      [400, "invalid_request_error", "request"],
+      [404, "not_found_error", "model"],
+      [401, "authentication_error", "auth"],
+    ] as const)("an error of the API is a value: %s", async (status, type, kind) => {
+      const session = await open(make, () => error(status, type));
+      expect(await session.send("Go.")).toMatchObject({ type: "failed", kind });
+      await session.close();
+    });
+
+    test("its own facts: a name, words for people, a credit line, prices", async () => {
+      const { agent } = await make(() => DONE);
+      const facts = z.object({ name: z.string().min(1), title: z.string().min(1) });
+      expect(facts.safeParse(agent).success).toBe(true);
+      expect(agent.help.install.length * agent.help.login.length).toBeGreaterThan(0);
+      expect(agent.credit("a-model")).toMatch(/^.*a-model.* <\S+@\S+>$/);
+      expect(agent.priceOf("claude-sonnet-4-5")).toEqual({ input: 3, output: 15 });
+    });
+  });
