@@ -1,5 +1,6 @@
 /** While a usage limit holds the run: how long still. At a terminal a line that counts down, elsewhere one now and then. */
 import type { World } from "../engine/world.js";
+import { clock } from "../view/numbers.js";
 import { isTerminal } from "./ask.js";
 
 const SECOND = 1_000;
@@ -26,10 +27,4 @@ export function countDown({ run }: World, json: boolean): { stop(): void } {
   );
   timer.unref();
   return { stop: () => clearInterval(timer) };
-}
-
-function clock(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / SECOND));
-  const part = (n: number) => String(n).padStart(2, "0");
-  return `${Math.floor(seconds / 3_600)}:${part(Math.floor(seconds / 60) % 60)}:${part(seconds % 60)}`;
 }

@@ -1,5 +1,6 @@
 /** Every key of `.segno/config.yaml`: type, range, default and meaning in one place. */
 import { z } from "zod";
+import { POLICIES } from "../context/policy.js";
 
 /** What an agent may do without asking, in no agent's words; Claude Code's own words mean the same. */
 export const PERMISSION_LEVELS = ["all", "edits", "listed", "auto"] as const;
@@ -45,7 +46,7 @@ export const configSchema = z.strictObject({
     .optional()
     .describe("Caps the context window, in tokens; the smaller of this and the agent's window counts."),
   context_policy: z
-    .enum(["restart", "ask", "observe", "stop"])
+    .enum(POLICIES)
     .default("restart")
     .describe(
       "What happens at the threshold: `restart` hands over to a fresh session, `ask` asks a person, `stop` saves a checkpoint and stops, `observe` only warns and leaves the agent to compact.",

@@ -19,6 +19,7 @@ import { type Attempted, changeAttempt, changePhase, type PhaseState, revise, ty
 import { ask, contextQuestionText } from "./questions.js";
 import { phasesDone } from "./roster.js";
 import type { RunState } from "./state.js";
+import { addUsage } from "./usage.js";
 
 interface SessionFacts {
   id: string;
@@ -190,13 +191,6 @@ export function callMade(state: Folding, event: FactOf<"call-made">): void {
     };
   });
 }
-
-export const addUsage = (a: Usage, b: Usage): Usage => ({
-  input: a.input + b.input,
-  cacheRead: a.cacheRead + b.cacheRead,
-  cacheWrite: a.cacheWrite + b.cacheWrite,
-  output: a.output + b.output,
-});
 
 export function boundaryDecided(state: Folding, event: FactOf<"boundary-decided">): void {
   const { reading, threshold, why } = event;

@@ -1,8 +1,8 @@
 /** The parts of the screen as text: what fits where is decided here, colours elsewhere. */
 import type { Board, BoardPhase } from "../view/board.js";
 import { type BoardSession, percentOf } from "../view/history.js";
-import { thousands } from "../view/lines.js";
 import { percentsOf, sparkline } from "../view/markdown-report.js";
+import { thousands } from "../view/numbers.js";
 
 export const SYMBOLS: Record<BoardPhase["status"], string> = {
   pending: "○",
@@ -18,12 +18,6 @@ export function cut(text: string, width: number): string {
   const characters = [...plain];
   if (characters.length <= width) return plain + " ".repeat(width - characters.length);
   return width <= 1 ? characters.slice(0, Math.max(0, width)).join("") : `${characters.slice(0, width - 1).join("")}…`;
-}
-
-export function clock(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / 1_000));
-  const part = (n: number) => String(n).padStart(2, "0");
-  return `${Math.floor(seconds / 3_600)}:${part(Math.floor(seconds / 60) % 60)}:${part(seconds % 60)}`;
 }
 
 /** How full the window is, with the soft and the hard mark in it. */

@@ -3,8 +3,9 @@
 import { Box, Text, useInput, useStdout } from "ink";
 import { useEffect, useRef, useState } from "react";
 import type { Board } from "../view/board.js";
+import { clock } from "../view/numbers.js";
 import type { OpenQuestion } from "../view/status.js";
-import { budgetLine, clock, currentSessions, cut, gaugeLine, phaseRows, SYMBOLS, sawtooth } from "./parts.js";
+import { budgetLine, currentSessions, cut, gaugeLine, phaseRows, SYMBOLS, sawtooth } from "./parts.js";
 
 export type Act = "pause" | "continue" | "stop";
 

@@ -1,6 +1,6 @@
 /** After each phase: what filled its windows, and what the run has used so far. */
 import { LAYER_TARGETS } from "../context/layers.js";
-import { thousands } from "./lines.js";
+import { thousands } from "./numbers.js";
 import type { RunFigures } from "./report.js";
 import { table } from "./table.js";
 

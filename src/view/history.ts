@@ -5,6 +5,7 @@
 import type { LayerSizes } from "../context/layers.js";
 import { handoversOn, thresholdTokens } from "../context/policy.js";
 import type { FactOf, RunEvent, Usage } from "../run/event.js";
+import { addUsage, tokensIn } from "../run/usage.js";
 
 /** What filled the phase's windows, over all its sessions, in tokens. */
 export interface ContextFigures {
@@ -283,10 +284,10 @@ function inSession(history: History, phase: PhaseHistory, event: RunEvent): void
     }
     case "call-made": {
       const { cost } = event;
-      phase.tokens = addUsage(phase.tokens, event.usage);
+      phase.tokens = addTotal(phase.tokens, event.usage);
       phase.cost_usd = addCost(phase.cost_usd, cost);
       history.spent = {
-        ...addUsage(history.spent, event.usage),
+        ...addTotal(history.spent, event.usage),
         calls: history.spent.calls + 1,
         cost_usd: addCost(history.spent.cost_usd, cost),
       };
@@ -400,10 +401,7 @@ function notice(history: History, event: RunEvent, kind: NoticeKind, text: strin
 const addCost = (sum: number | undefined, cost: number | undefined): number | undefined =>
   sum === undefined || cost === undefined ? undefined : sum + cost;
 
-const addUsage = (sum: Usage & { total: number }, usage: Usage): Usage & { total: number } => ({
-  input: sum.input + usage.input,
-  cacheRead: sum.cacheRead + usage.cacheRead,
-  cacheWrite: sum.cacheWrite + usage.cacheWrite,
-  output: sum.output + usage.output,
-  total: sum.total + usage.input + usage.cacheRead + usage.cacheWrite + usage.output,
+const addTotal = (sum: Usage & { total: number }, usage: Usage): Usage & { total: number } => ({
+  ...addUsage(sum, usage),
+  total: sum.total + tokensIn(usage),
 });

@@ -1,5 +1,6 @@
 /** One line per event that is worth one, for a terminal or a CI log. */
 import type { RunEvent } from "../run/event.js";
+import { thousands } from "./numbers.js";
 
 export interface Line {
   symbol: string;
@@ -24,13 +25,6 @@ export function isOverAfter(event: RunEvent, before: boolean): boolean {
     default:
       return before;
   }
-}
-
-export function thousands(n: number): string {
-  if (n >= 1_000_000_000) return `${(n / 1_000_000_000).toFixed(1)}G`;
-  if (n >= 100_000_000) return `${Math.round(n / 1_000_000)}M`;
-  if (n >= 1_000_000) return `${(n / 1_000_000).toFixed(1)}M`;
-  return n >= 10_000 ? `${Math.round(n / 1_000)}k` : String(n);
 }
 
 export function lineOf(event: RunEvent): Line | undefined {

@@ -1,6 +1,6 @@
 /** A run as Markdown, for a pull request. */
 import type { Board, BoardPhase } from "./board.js";
-import { thousands } from "./lines.js";
+import { thousands } from "./numbers.js";
 
 /** What agents and plans wrote must not become Markdown of ours. */
 const plain = (text: string): string =>

@@ -1,5 +1,6 @@
 /** Everything about one phase, for the page that shows it: folded from the whole journal when it is asked for. */
 import type { BlobRef, CriterionVerdict, RunEvent, Usage } from "../run/event.js";
+import { addUsage } from "../run/usage.js";
 
 export interface SessionDetail {
   id: string;
@@ -134,10 +135,5 @@ export function phaseDetail(events: readonly RunEvent[], id: string): PhaseDetai
 
 function count(session: SessionDetail, usage: Usage): void {
   session.calls++;
-  session.usage = {
-    input: session.usage.input + usage.input,
-    cacheRead: session.usage.cacheRead + usage.cacheRead,
-    cacheWrite: session.usage.cacheWrite + usage.cacheWrite,
-    output: session.usage.output + usage.output,
-  };
+  session.usage = addUsage(session.usage, usage);
 }

@@ -1,6 +1,6 @@
 /** The short report at the end of a run, as text. */
 
-import { thousands } from "./lines.js";
+import { thousands } from "./numbers.js";
 import type { PhaseFigures, RunFigures } from "./report.js";
 import { table } from "./table.js";
 

@@ -4,20 +4,7 @@ import type { BlobRef, RunEvent } from "../run/event.js";
 import type { Address, Store, Watching } from "../store/store.js";
 import { type Board, RunView } from "../view/board.js";
 import { type PhaseDetail, phaseDetail } from "../view/phase-page.js";
-
-export interface RunRow {
-  run: string;
-  title: string;
-  plan: string;
-  status: string;
-  /** Somebody holds it now. */
-  live: boolean;
-  phases: { done: number; total: number };
-  cost_usd: number | undefined;
-  tokens: number;
-  startedAt: string;
-  last: { at: string; text: string };
-}
+import type { RunRow } from "../view/run-row.js";
 
 /** Events that are kept for pages that were away for a moment. */
 const KEPT = 2_000;

@@ -2,12 +2,13 @@
  * Claude Code's transcripts and captured stream-json, line by line → calls, readings, and what other ways of counting
  * would have said. Keeps figures only, so a file of any size needs little memory.
  */
-import { Baselines } from "../../context/baselines.js";
+
 import type { Predicted } from "../../context/evaluate.js";
 import { type Meter, type MeterInput, meter, newMeter, readMeter } from "../../context/meter.js";
 import type { ContentKind } from "../../context/ratios.js";
 import type { Usage } from "../../run/event.js";
 import { sizeOf } from "../content-size.js";
+import { Baselines } from "./rival-counts.js";
 import { contentKind } from "./tools.js";
 
 const BOOKKEEPING = /^(prompt_snapshot|hook_|environment$|model$)/;

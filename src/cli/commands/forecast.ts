@@ -1,7 +1,7 @@
 import { forecastOf } from "../../engine/forecasting.js";
 import { planOptions, preparePlan } from "../../engine/start.js";
 import { FileStore } from "../../store/file.js";
-import { thousands } from "../../view/lines.js";
+import { thousands } from "../../view/numbers.js";
 import { table } from "../../view/table.js";
 import { agentFor } from "../agent.js";
 import { EXIT } from "../exit.js";

@@ -5,7 +5,7 @@ import { TranscriptMeter } from "../../agents/claude/transcript.js";
 import { type EvaluatedSession, evaluate, THRESHOLDS } from "../../context/evaluate.js";
 import { DEFAULT_WINDOW } from "../../context/meter.js";
 import { costAt } from "../../context/prices.js";
-import { thousands } from "../../view/lines.js";
+import { thousands } from "../../view/numbers.js";
 import { table } from "../../view/table.js";
 import { EXIT } from "../exit.js";
 import { printFailure } from "../print.js";

@@ -3,7 +3,8 @@
 import { Git } from "../../git/git.js";
 import type { RunEvent } from "../../run/event.js";
 import { FileStore } from "../../store/file.js";
-import { isOverAfter, lineOf, thousands } from "../../view/lines.js";
+import { isOverAfter, lineOf } from "../../view/lines.js";
+import { thousands } from "../../view/numbers.js";
 import { table } from "../../view/table.js";
 import { Runs } from "../../web/runs.js";
 import { EXIT } from "../exit.js";

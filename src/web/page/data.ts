@@ -3,19 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { type Board, RunView } from "../../view/board.js";
 import { unpack } from "../../view/pack.js";
 import type { PhaseDetail } from "../../view/phase-page.js";
-
-export interface RunRow {
-  run: string;
-  title: string;
-  plan: string;
-  status: string;
-  live: boolean;
-  phases: { done: number; total: number };
-  cost_usd?: number;
-  tokens: number;
-  startedAt: string;
-  last: { at: string; text: string };
-}
+import type { RunRow } from "../../view/run-row.js";
 
 export interface Listed {
   /** The run this server belongs to, and can steer. */

@@ -1,12 +1,5 @@
 /** Numbers and times as people read them. */
-export function short(n: number): string {
-  if (n >= 1_000_000_000) return `${(n / 1_000_000_000).toFixed(1)}G`;
-  if (n >= 100_000_000) return `${Math.round(n / 1_000_000)}M`;
-  if (n >= 1_000_000) return `${(n / 1_000_000).toFixed(1)}M`;
-  return n >= 10_000 ? `${Math.round(n / 1_000)}k` : String(n);
-}
-
-export const dollars = (n: number | undefined): string => (n === undefined ? "unknown" : `$${n.toFixed(2)}`);
+export { dollars, thousands as short } from "../../view/numbers.js";
 
 export function span(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000));

@@ -1,0 +1,34 @@
+import type { Command } from "commander";
+import { end } from "../exit.js";
+
+export function register(program: Command): void {
+  const steering: ["pause" | "continue" | "stop", string][] = [
+    ["pause", "Let the running tool finish, then begin nothing until `segno continue`."],
+    ["continue", "Let a paused run go on."],
+    ["stop", "Let the running tool finish, save a checkpoint, and stop; `segno resume` goes on."],
+  ];
+  for (const [name, description] of steering) {
+    program
+      .command(name)
+      .description(description)
+      .option("--json", "print one JSON object")
+      .addHelpText("after", `\nExamples:\n  segno ${name}        from any terminal in the repository`)
+      .action(async (flags) => end(await (await import("../commands/steer.js")).steerCommand(name, flags)));
+  }
+
+  program
+    .command("skip")
+    .argument("<phase>", "a phase's id")
+    .description("Leave a phase out; phases that depend on it may begin.")
+    .option("--json", "print one JSON object")
+    .addHelpText("after", "\nExamples:\n  segno skip 2")
+    .action(async (phase, flags) => end(await (await import("../commands/steer.js")).skipCommand(phase, flags)));
+
+  program
+    .command("answer")
+    .argument("<words...>", "[RUN] [QUESTION] CHOICE")
+    .description("Answer a question of a run; `segno status` lists them with their choices.")
+    .option("--json", "print one JSON object")
+    .addHelpText("after", "\nExamples:\n  segno answer continue\n  segno answer 2/a1/session/3/ask stop")
+    .action(async (words, flags) => end(await (await import("../commands/steer.js")).answerCommand(words, flags)));
+}
