@@ -190,7 +190,7 @@ describe.concurrent("bad input: exit 2, what happened, why it matters, what to d
     const missing = await segnoWith({ SEGNO_CLAUDE: "/no/such/claude" }, [], repo, ...flags);
     expect([missing.code, missing.stderr]).toEqual([
       2,
-      expect.stringMatching(/The agent cannot be started[\s\S]*Install it/),
+      expect.stringMatching(/Claude Code cannot be started[\s\S]*Install it/),
     ]);
     const login = await segnoWith(
       {

@@ -7,7 +7,7 @@ import { readHanded } from "../../src/handover/handed.js";
 import { call, message, type Reply, say } from "../../src/rehearsal/reply.js";
 import { lastTexts, type ModelRequest } from "../../src/rehearsal/request.js";
 import { planFiles } from "../support/plans.js";
-import { type RehearsalOptions, type Rehearsed, rehearseWithClaude as rehearse } from "../support/rehearsal.js";
+import { type RehearsalOptions, type Rehearsed, rehearse } from "../support/rehearsal.js";
 import { scratchRepo } from "../support/scratch.js";
 
 const TASKS = 5;
@@ -46,7 +46,7 @@ async function expectNothingRedone(run: Rehearsed): Promise<void> {
 
 describe.concurrent("the checkpoint turn", () => {
   test("has the same system prompt, tools and messages before it as the turn it follows: the cache stays warm", async () => {
-    const run = await withCheckpoint(() => undefined);
+    const run = await withCheckpoint(() => undefined, { agent: "claude" });
     const at = run.exchanges.findIndex(({ request }) => asksCheckpoint(request));
     const [before, asked] = [run.exchanges[at - 1], run.exchanges[at]];
     expect(asked?.request.tools).toEqual(before?.request.tools);
@@ -200,12 +200,13 @@ describe.concurrent("the checkpoint turn", () => {
 
   test("what the agent handed over is a blob and an event before the agent hears so", async () => {
     let saved = "";
+    const real = { agent: "claude" as const };
     const run = await withCheckpoint((request) => {
       // The model's next request after its checkpoint call holds the tool's answer.
       const text = JSON.stringify(request.messages.at(-1));
       if (text.includes("Saved. Stop now")) saved = text;
       return undefined;
-    });
+    }, real);
     expect(run.of("checkpoint-reported").length).toBeGreaterThan(0);
     for (const { handed, session, seq } of run.of("checkpoint-reported")) {
       expect(readHanded((await run.world.run.getBlob(handed)) ?? "")).toMatchObject({ type: "tool" });

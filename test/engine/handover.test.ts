@@ -60,7 +60,7 @@ describe.concurrent("a run with handovers", () => {
     const repo = scratchRepo(planFiles([{ id: "1", tasks: 5 }]));
     const run = await rehearse({ repo, charsPerTask: 9_000 });
     const calls = run.of("call-made");
-    const ready = run.of("session-ready")[0];
+    const ready = run.of("window-known")[0];
     expect(ready?.window).toBe(200_000);
     expect(ready?.compactAt).toBe(167_000);
     const prompts = calls.map(({ usage }) => usage.input + usage.cacheRead + usage.cacheWrite);
