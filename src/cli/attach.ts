@@ -50,7 +50,7 @@ export async function attach(
       const door = await store.address(run);
       if (door === undefined) said = "Nobody holds this run: segno dashboard shows it.";
       else {
-        openInBrowser(`${door.url}/?token=${door.token}`);
+        void openInBrowser(`${door.url}/?token=${door.token}`);
         said = `${door.url} (segno dashboard prints a link)`;
       }
       tell();

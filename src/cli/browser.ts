@@ -1,9 +1,6 @@
 /** Opens a link in the user's browser, where there is one. */
-import { spawn } from "node:child_process";
-
-export function openInBrowser(link: string): void {
-  const program = process.platform === "darwin" ? "open" : "xdg-open";
-  const child = spawn(program, [link], { stdio: "ignore", detached: true });
-  child.on("error", () => {});
-  child.unref();
+export async function openInBrowser(link: string): Promise<void> {
+  // Nobody waits for it, and where there is none, the link that was printed serves.
+  const { default: open } = await import("open");
+  await open(link).catch(() => undefined);
 }

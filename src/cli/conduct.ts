@@ -48,7 +48,7 @@ export async function conduct(
         watched = attach({ store, run, top }, { canDetach: false, untilOver: true, ownsRun: true, gone: over.signal });
       if (dashboard !== true || json) return;
       if (screen !== true) console.log(`web page    ${link}`);
-      if (process.stdout.isTTY) openInBrowser(link);
+      if (process.stdout.isTTY) void openInBrowser(link);
     });
   } catch (error) {
     counting.stop();

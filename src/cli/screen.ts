@@ -49,7 +49,7 @@ export async function runInBackground(
   if (door !== undefined) {
     const link = `${door.url}/?token=${door.token}`;
     if (flags.json !== true) console.log(`web page    ${link}`);
-    if (process.stdout.isTTY) openInBrowser(link);
+    if (process.stdout.isTTY) void openInBrowser(link);
   }
   if (flags.detach === true) return goesOn();
   const gone = new AbortController();

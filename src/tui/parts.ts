@@ -1,4 +1,5 @@
 /** The parts of the screen as text: what fits where is decided here, colours elsewhere. */
+import stringWidth from "string-width";
 import type { Board, BoardPhase } from "../view/board.js";
 import { type BoardSession, percentOf } from "../view/history.js";
 import { percentsOf, sparkline } from "../view/markdown-report.js";
@@ -15,10 +16,21 @@ export const SYMBOLS: Record<BoardPhase["status"], string> = {
 /** Cut or filled to exactly this many columns. */
 export function cut(text: string, width: number): string {
   const plain = text.replaceAll(/\p{Cc}+/gu, " ");
-  const characters = [...plain];
-  if (characters.length <= width) return plain + " ".repeat(width - characters.length);
-  return width <= 1 ? characters.slice(0, Math.max(0, width)).join("") : `${characters.slice(0, width - 1).join("")}…`;
+  const wide = stringWidth(plain);
+  if (wide <= width) return plain + " ".repeat(width - wide);
+  let kept = "";
+  let used = 0;
+  // Whole characters as people see them: half of a wide one would shift the line.
+  for (const { segment } of SEGMENTS.segment(plain)) {
+    const more = stringWidth(segment);
+    if (used + more > width - 1) break;
+    kept += segment;
+    used += more;
+  }
+  return width <= 0 ? "" : `${kept}…${" ".repeat(width - 1 - used)}`;
 }
+
+const SEGMENTS = new Intl.Segmenter();
 
 /** How full the window is, with the soft and the hard mark in it. */
 export function gauge(session: BoardSession, width: number): string {

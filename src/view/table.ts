@@ -1,11 +1,13 @@
-/** Rows in columns, as wide as their widest cell. */
+/** Rows in columns, as wide as their widest cell on a terminal. */
+import stringWidth from "string-width";
+
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [head, ...rows];
-  const widths = head.map((_, column) => Math.max(...all.map((row) => [...(row[column] ?? "")].length)));
+  const widths = head.map((_, column) => Math.max(...all.map((row) => stringWidth(row[column] ?? ""))));
   return all
     .map((row) =>
       row
-        .map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - [...cell].length))
+        .map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - stringWidth(cell)))
         .join("  ")
         .trimEnd(),
     )

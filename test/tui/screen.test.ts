@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { planFiles } from "../support/plans.js";
-import { inPty, pidFile } from "../support/pty.js";
+import { inPty, type Pty, pidFile } from "../support/pty.js";
 import { SAMPLE_QUESTION, sampleFacts, writeSample } from "../support/sample-run.js";
 import { git, scratchRepo } from "../support/scratch.js";
 import { SEGNO, site } from "../support/segno.js";
@@ -16,10 +16,17 @@ const SHOW_CURSOR = "\u001b[?25h";
 const still = (frame: string[]): string =>
   `${frame.map((line) => line.replace(/\s+(running|paused|stopping) {2}\d+:\d\d:\d\d$/, " $1")).join("\n")}\n`;
 
-function expectGolden(name: string, frame: string[]): void {
+/** Waits for the frame itself: any one of its lines may be there before the rest. */
+async function expectGolden(name: string, pty: Pty): Promise<void> {
   const file = new URL(`../fixtures/frames/${name}.txt`, import.meta.url);
-  if (process.env.GOLDEN === "write" || !existsSync(file)) writeFileSync(file, still(frame));
-  expect(still(frame)).toBe(readFileSync(file, "utf8"));
+  if (process.env.GOLDEN === "write" || !existsSync(file)) {
+    const seen = [""];
+    await pty.until((lines) => seen[seen.push(still(lines)) - 2] === still(lines), "a frame that stays");
+    writeFileSync(file, seen.at(-1) ?? "");
+  }
+  const golden = readFileSync(file, "utf8");
+  await pty.until((lines) => still(lines) === golden, "the golden frame").catch(() => undefined);
+  expect(still(pty.frame())).toBe(golden);
 }
 
 const lastLine = (frame: string[]): string => frame.filter((line) => line !== "").at(-1) ?? "";
@@ -34,8 +41,8 @@ describe.concurrent("the live screen, in a pseudo-terminal", () => {
       await writeSample(repo, [...sampleFacts(), SAMPLE_QUESTION]);
       const env = { PATH: process.env.PATH ?? "", HOME: repo };
       const pty = inPty([process.execPath, SEGNO, "watch"], { cwd: repo, env, columns, rows });
-      const frame = await pty.until((lines) => lines.some((line) => line.includes("a answer")), "the screen");
-      expectGolden(`${columns}x${rows}`, frame);
+      await pty.until((lines) => lines.some((line) => line.includes("a answer")), "the screen");
+      await expectGolden(`${columns}x${rows}`, pty);
       pty.resize(110, 30);
       await pty.until((lines) => lines.includes("─".repeat(110)), "the screen in its new size");
       expect(pty.frame().filter((line) => line.includes("Rewrite the importer"))).toHaveLength(1);

@@ -39,7 +39,7 @@ export async function dashboardCommand(named: string | undefined, flags: Dashboa
   console.log(
     json ? JSON.stringify({ link }) : `${link}\nCtrl-C ends it. The link is for you alone: it holds a token.`,
   );
-  if (flags.open !== false && process.stdout.isTTY) openInBrowser(link);
+  if (flags.open !== false && process.stdout.isTTY) void openInBrowser(link);
   await new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve());
   });
