@@ -3,8 +3,8 @@ import type { Store } from "../store/store.js";
 import type { Act, Actions } from "../tui/screen.js";
 import type { showScreen } from "../tui/show.js";
 import { type Board, RunView } from "../view/board.js";
+import { askHolder } from "./ask-holder.js";
 import { openInBrowser } from "./browser.js";
-import { knock } from "./knock.js";
 import { openEditor } from "./questions.js";
 
 export type Left = "detached" | "over" | "killed";
@@ -39,7 +39,7 @@ export async function attach(
   gone?.addEventListener("abort", () => setTimeout(() => end("over"), OVER_FOR_MS));
   const asked = async (path: string, body: object): Promise<void> => {
     const door = await store.address(run);
-    said = door === undefined ? "Nobody holds this run now." : (await knock(door, path, body)).message;
+    said = door === undefined ? "Nobody holds this run now." : (await askHolder(door, path, body)).message;
     tell();
   };
   const actions: Actions = {

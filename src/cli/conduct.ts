@@ -1,6 +1,6 @@
 /** Conducts a run, shows it, and ends with its exit code. */
 import { conductRun } from "../engine/conduct.js";
-import type { World } from "../engine/world.js";
+import type { HeldRun } from "../engine/held-run.js";
 import type { RunState } from "../run/state.js";
 import type { RunView } from "../view/board.js";
 import { forecastReport } from "../view/context-report.js";
@@ -26,23 +26,23 @@ export interface ConductOptions {
 }
 
 export async function conduct(
-  world: World,
+  held: HeldRun,
   view: RunView,
   signals: Signals,
   { json, dashboard, screen }: ConductOptions,
 ): Promise<number> {
-  signals.conducting(world);
-  view.follow(() => world.run.state);
-  const { store, top } = world;
-  const { run } = world.run.state;
-  world.page = (app) => mountPage(app, new Runs(store, world.git), run);
+  signals.conducting(held);
+  view.follow(() => held.run.state);
+  const { store, top } = held;
+  const { run } = held.run.state;
+  held.page = (app) => mountPage(app, new Runs(store, held.git), run);
   const quiet = json || screen === true || isInBackground();
-  askAtTerminal(world, quiet);
-  const counting = countDown(world, quiet);
+  askAtTerminal(held, quiet);
+  const counting = countDown(held, quiet);
   let watched: Promise<unknown> | undefined;
   const over = new AbortController();
   try {
-    await conductRun(world, ({ link }) => {
+    await conductRun(held, ({ link }) => {
       sayRun(run);
       if (screen === true)
         watched = attach({ store, run, top }, { canDetach: false, untilOver: true, ownsRun: true, gone: over.signal });
@@ -55,7 +55,7 @@ export async function conduct(
     over.abort();
     await watched;
     if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
-    printFailure({ type: "disk-full", run: world.run.state.run }, json);
+    printFailure({ type: "disk-full", run: held.run.state.run }, json);
     return EXIT.stopped;
   }
   counting.stop();
@@ -63,7 +63,7 @@ export async function conduct(
   const { board } = view;
   if (!json && board !== undefined)
     printSummary(figuresOf(board), { top, journal: store.where(run), forecasts: board.mode !== "rehearsal" });
-  return exitCode(world.run.state);
+  return exitCode(held.run.state);
 }
 
 function exitCode({ status, phases }: RunState): number {

@@ -1,12 +1,12 @@
 /** While a usage limit holds the run: how long still. At a terminal a line that counts down, elsewhere one now and then. */
-import type { World } from "../engine/world.js";
+import type { HeldRun } from "../engine/held-run.js";
 import { clock } from "../view/numbers.js";
 import { isTerminal } from "./ask.js";
 
 const SECOND = 1_000;
 const NOW_AND_THEN = 10 * 60 * SECOND;
 
-export function countDown({ run }: World, json: boolean): { stop(): void } {
+export function countDown({ run }: HeldRun, json: boolean): { stop(): void } {
   if (json) return { stop: () => {} };
   const live = isTerminal(json);
   let shown = false;

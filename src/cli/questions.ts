@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
-import type { World } from "../engine/world.js";
+import type { HeldRun } from "../engine/held-run.js";
 import type { RunEvent } from "../run/event.js";
 import { choiceOf } from "../run/questions.js";
 import { isTerminal } from "./ask.js";
@@ -22,7 +22,7 @@ export async function openEditor(file: string | undefined, top: string): Promise
   });
 }
 
-export function askAtTerminal({ run, top }: World, json: boolean): void {
+export function askAtTerminal({ run, top }: HeldRun, json: boolean): void {
   if (!isTerminal(json)) return;
   const asking = new Map<string, AbortController>();
   const ask = async ({ question: id, phase, choices, fallback }: Extract<RunEvent, { type: "question-asked" }>) => {

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { type Layer, loadConfig, type Sources } from "../config/load.js";
+import { type Layer, loadConfig, type SettingSources } from "../config/load.js";
 import { type Config, configSchema } from "../config/schema.js";
 import { bad, good, type Result } from "../engine/failure.js";
 import { Git } from "../git/git.js";
@@ -29,7 +29,7 @@ export interface ConfigFlags {
 
 export interface Settings {
   config: Config;
-  sources: Sources;
+  sources: SettingSources;
   file: string;
 }
 

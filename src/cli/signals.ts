@@ -3,26 +3,26 @@
  * listened to before the run begins, so that one that comes early is not lost.
  */
 import { sweep } from "../agents/processes.js";
+import type { HeldRun } from "../engine/held-run.js";
 import { isOfRun } from "../engine/marker.js";
-import type { World } from "../engine/world.js";
 import { EXIT } from "./exit.js";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 export interface Signals {
   /** From now on a signal stops this run; so does one that came before. */
-  conducting(world: World): void;
+  conducting(held: HeldRun): void;
 }
 
 export function listenToSignals(): Signals {
   let asked: NodeJS.Signals | undefined;
-  let world: World | undefined;
+  let held: HeldRun | undefined;
   const stop = () => {
-    if (world !== undefined && asked !== undefined)
-      world.run.append({ type: "stop-requested", by: asked, cause: "asked" });
+    if (held !== undefined && asked !== undefined)
+      held.run.append({ type: "stop-requested", by: asked, cause: "asked" });
   };
   const endNow = async () => {
-    if (world !== undefined) await sweep(isOfRun(world.run.state.run));
+    if (held !== undefined) await sweep(isOfRun(held.run.state.run));
     process.exit(EXIT.interrupted);
   };
   for (const signal of SIGNALS) {
@@ -38,7 +38,7 @@ export function listenToSignals(): Signals {
   process.stderr.on("error", () => {});
   return {
     conducting: (started) => {
-      world = started;
+      held = started;
       stop();
     },
   };

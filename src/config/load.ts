@@ -3,13 +3,13 @@ import { isMap, LineCounter, type Node, parseDocument } from "yaml";
 import { type Config, configSchema } from "./schema.js";
 import { nearest } from "./suggest.js";
 
-export type LayerName = "preset" | "file" | "environment" | "flag";
+export type SettingLayer = "preset" | "file" | "environment" | "flag";
 
 /** YAML text, or values that were read elsewhere. */
-export type Layer = { name: LayerName } & ({ source: string } | { values: Readonly<Record<string, unknown>> });
+export type Layer = { name: SettingLayer } & ({ source: string } | { values: Readonly<Record<string, unknown>> });
 
 export interface KeyProblem {
-  layer: LayerName;
+  layer: SettingLayer;
   line: number;
   column: number;
   message: string;
@@ -17,9 +17,9 @@ export interface KeyProblem {
 }
 
 /** Where each effective value comes from. */
-export type Sources = Record<string, LayerName | "default">;
+export type SettingSources = Record<string, SettingLayer | "default">;
 
-export type Loaded = { ok: true; config: Config; sources: Sources } | { ok: false; problems: KeyProblem[] };
+export type Loaded = { ok: true; config: Config; sources: SettingSources } | { ok: false; problems: KeyProblem[] };
 
 interface ReadLayer {
   values: Record<string, unknown>;
@@ -35,7 +35,7 @@ export function loadConfig(layers: readonly Layer[]): Loaded {
   const broken = read.flatMap((layer) => layer.problems);
   if (broken.length > 0) return { ok: false, problems: broken };
   const values: Record<string, unknown> = {};
-  const sources: Sources = Object.fromEntries(KEYS.map((key) => [key, "default"]));
+  const sources: SettingSources = Object.fromEntries(KEYS.map((key) => [key, "default"]));
   for (const layer of read) {
     for (const [key, value] of Object.entries(layer.values)) {
       if (value === undefined) continue;
@@ -62,7 +62,7 @@ export function loadConfig(layers: readonly Layer[]): Loaded {
 }
 
 /** The threshold's other name; set beside the first in the same layer it would leave open which one counts. */
-function resolveAlias(config: Config, sources: Sources): Loaded {
+function resolveAlias(config: Config, sources: SettingSources): Loaded {
   const { context_restart_threshold: ratio } = config;
   if (ratio === undefined) return { ok: true, config, sources };
   const [alias, own] = [sources.context_restart_threshold, sources.context_threshold];
@@ -70,7 +70,7 @@ function resolveAlias(config: Config, sources: Sources): Loaded {
     const message = "`context_threshold` and `context_restart_threshold` are both set, and mean the same.";
     return {
       ok: false,
-      problems: [{ layer: alias as LayerName, ...NOWHERE, message, fix: "Remove one of them." }],
+      problems: [{ layer: alias as SettingLayer, ...NOWHERE, message, fix: "Remove one of them." }],
     };
   }
   const wins = ORDER.indexOf(alias ?? "default") > ORDER.indexOf(own ?? "default");
@@ -82,7 +82,7 @@ function resolveAlias(config: Config, sources: Sources): Loaded {
   };
 }
 
-const ORDER: (LayerName | "default")[] = ["default", "preset", "file", "environment", "flag"];
+const ORDER: (SettingLayer | "default")[] = ["default", "preset", "file", "environment", "flag"];
 
 function readLayer(layer: Layer): ReadLayer {
   if ("values" in layer) return { values: { ...layer.values }, placeOf: () => NOWHERE, problems: [] };

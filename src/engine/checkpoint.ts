@@ -12,22 +12,22 @@ import type { Plan } from "../plan/model.js";
 import type { BlobRef, TurnEnd } from "../run/event.js";
 import { type Attempt, isAttempted } from "../run/phase.js";
 import { phaseOf } from "../run/state.js";
-import { groundOf } from "./ground.js";
-import type { OpenSession, World } from "./world.js";
+import { checkoutOf } from "./checkout.js";
+import type { HeldRun, OpenSession } from "./held-run.js";
 
 /** An answer that hands nothing over. */
 const REFUSAL = /^\W*(sorry|apolog|i('m| am)? (sorry|unable|not able|can('|no)t|won'?t)|i (cannot|can't|won't))/i;
 const LEAST_ANSWER = 80;
 
 export async function saveCheckpoint(
-  world: World,
+  held: HeldRun,
   live: OpenSession,
   place: { session: string; phase: string; attempt: number },
   end: TurnEnd,
 ): Promise<void> {
-  const { run } = world;
+  const { run } = held;
   const handed = handedOver(live, end);
-  const rendered = await render(world, place.phase, handed, place.session);
+  const rendered = await render(held, place.phase, handed, place.session);
   if (rendered === undefined) return;
   const { text, contradictions } = rendered;
   const kept = live.handed?.kept ?? (handed === undefined ? undefined : run.putBlob(writeHanded(handed)));
@@ -41,7 +41,7 @@ export async function saveCheckpoint(
     contradictions,
   });
   if (handed !== undefined)
-    await world.store.leaveNote(run.state.run, "CHECKPOINT.md", `# Checkpoint of ${place.session}\n\n${text}\n`);
+    await held.store.leaveNote(run.state.run, "CHECKPOINT.md", `# Checkpoint of ${place.session}\n\n${text}\n`);
 }
 
 /** The tool's claims, else the block, else the whole answer; what did not come to an end is not trusted. */
@@ -56,15 +56,20 @@ function handedOver({ handed, said }: OpenSession, end: TurnEnd): Handed | undef
 }
 
 /** What the next session of the phase is told of the one before it: the newest checkpoint that is whole, audited now. */
-export async function checkpointFor(world: World, phase: string, previous: string, attempt?: Attempt): Promise<string> {
-  const { run } = world;
+export async function checkpointFor(
+  held: HeldRun,
+  phase: string,
+  previous: string,
+  attempt?: Attempt,
+): Promise<string> {
+  const { run } = held;
   const kept = run.ledger(phase).checkpoints.slice(-run.state.config.checkpoint_slots);
-  const rendered = await render(world, phase, await newestWhole(world, phase, kept), previous, attempt);
+  const rendered = await render(held, phase, await newestWhole(held, phase, kept), previous, attempt);
   return rendered?.text ?? "";
 }
 
 async function newestWhole(
-  { run }: World,
+  { run }: HeldRun,
   phase: string,
   kept: readonly { session: string; handed: BlobRef }[],
 ): Promise<Handed | undefined> {
@@ -85,18 +90,18 @@ export async function changedByPhase(git: Git, baseline: string, plan: Plan): Pr
 }
 
 async function render(
-  world: World,
+  held: HeldRun,
   phase: string,
   handed: Handed | undefined,
   session: string,
   attempt?: Attempt,
 ): Promise<Rendered | undefined> {
-  const { run } = world;
-  const { git } = groundOf(world, phase);
+  const { run } = held;
+  const { git } = checkoutOf(held, phase);
   const now = run.state.phases.get(phase);
   const about = attempt ?? (isAttempted(now) ? now.attempt : undefined);
   if (about === undefined) return undefined;
-  const files = await changedByPhase(git, about.ground.baseline, run.state.plan);
+  const files = await changedByPhase(git, about.origin.baseline, run.state.plan);
   return renderCheckpoint({
     handed,
     ledger: run.ledger(phase),

@@ -1,5 +1,5 @@
 /** Notices that time passed which nobody worked in: a laptop that slept. The monotonic clock stands still in it. */
-import type { World } from "./world.js";
+import type { HeldRun } from "./held-run.js";
 
 const EVERY_MS = 5_000;
 const WORTH_TELLING_MS = 30_000;
@@ -15,7 +15,7 @@ export const jumpBetween = (
   now: { wall: number; monotonic: number },
 ): number => now.wall - before.wall - (now.monotonic - before.monotonic);
 
-export function watchClock({ run }: World, clocks: Clocks): { stop(): void } {
+export function watchClock({ run }: HeldRun, clocks: Clocks): { stop(): void } {
   const look = () => ({ wall: clocks.wall(), monotonic: clocks.monotonic() });
   let last = look();
   const timer = setInterval(() => {

@@ -3,45 +3,45 @@ import { takeBaseline } from "../git/start.js";
 import type { RunStatus } from "../run/state.js";
 import { watchClock } from "./clock.js";
 import { type Door, openDoor } from "./door.js";
-import { drive } from "./drive.js";
 import { learnFrom } from "./forecasting.js";
 import { runGatesBefore } from "./gates-before.js";
 import { handOffStopped } from "./handoff.js";
+import type { HeldRun } from "./held-run.js";
+import { decideAndPerform } from "./loop.js";
 import { startNotifying } from "./notify.js";
 import { postWarden } from "./warden.js";
 import { coolDown } from "./warm.js";
-import type { World } from "./world.js";
 
 /** `opened` is told where the run can be watched and steered. */
-export async function conductRun(world: World, opened: (door: Door) => void = () => {}): Promise<RunStatus> {
-  const warden = postWarden(world.run.state.run);
-  world.warden = warden;
-  const door = await openDoor(world);
-  world.door = door;
+export async function conductRun(held: HeldRun, opened: (door: Door) => void = () => {}): Promise<RunStatus> {
+  const warden = postWarden(held.run.state.run);
+  held.warden = warden;
+  const door = await openDoor(held);
+  held.door = door;
   opened(door);
-  const clock = watchClock(world, { wall: Date.now, monotonic: () => performance.now() });
-  learnFrom(world);
-  const notices = startNotifying(world);
+  const clock = watchClock(held, { wall: Date.now, monotonic: () => performance.now() });
+  learnFrom(held);
+  const notices = startNotifying(held);
   try {
-    await runGatesBefore(world);
-    const status = await drive(world);
-    if (status === "stopped") await handOffStopped(world);
-    if (status !== "completed") await noteTree(world);
+    await runGatesBefore(held);
+    const status = await decideAndPerform(held);
+    if (status === "stopped") await handOffStopped(held);
+    if (status !== "completed") await noteTree(held);
     return status;
   } finally {
     clock.stop();
     await notices.settle();
     await door.close();
-    await coolDown(world);
-    for (const session of world.sessions.values()) await session.close();
+    await coolDown(held);
+    for (const session of held.sessions.values()) await session.close();
     warden.dismiss();
-    await world.run.close();
-    world.lock.release();
+    await held.run.close();
+    held.lock.release();
   }
 }
 
 /** Remembers the working tree as the run leaves it, so that what the user edits before a resume is known as theirs. */
-async function noteTree({ run, git }: World): Promise<void> {
+async function noteTree({ run, git }: HeldRun): Promise<void> {
   const name = `rest-${run.state.seq}`;
   const noted = await takeBaseline(git, run.state.run, name).catch(() => undefined);
   if (noted !== undefined) await run.record({ type: "tree-noted", tree: noted.baseline });

@@ -17,8 +17,8 @@ import { isOver } from "../run/phase.js";
 import { stateOfPhase } from "../run/state.js";
 import { serveMcp } from "../tools/mcp-http.js";
 import { type Guarded, guard, same } from "./guard.js";
+import type { HeldRun } from "./held-run.js";
 import { answerQuestion } from "./questions.js";
-import type { World } from "./world.js";
 
 export interface Door {
   url: string;
@@ -39,11 +39,11 @@ export async function listen(fetch: (request: Request) => Response | Promise<Res
   });
 }
 
-export async function openDoor(world: World): Promise<Door> {
-  const { run, store } = world;
+export async function openDoor(held: HeldRun): Promise<Door> {
+  const { run, store } = held;
   const token = randomBytes(32).toString("hex");
   const sessionToken = (session: string) => createHmac("sha256", token).update(session).digest("hex");
-  const { app, page } = routes(world, token, sessionToken);
+  const { app, page } = routes(held, token, sessionToken);
   const server = await listen(app.fetch);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const { run: id } = run.state;
@@ -63,8 +63,8 @@ export async function openDoor(world: World): Promise<Door> {
   };
 }
 
-function routes(world: World, token: string, sessionToken: (session: string) => string) {
-  const { run } = world;
+function routes(held: HeldRun, token: string, sessionToken: (session: string) => string) {
+  const { run } = held;
   let refusals = 0;
   const refuse = (c: Context, status: 401 | 403 | 404, why: string) => {
     if (refusals++ < MOST_REFUSALS) run.append({ type: "door-refused", path: c.req.path.slice(0, 200), why });
@@ -77,7 +77,7 @@ function routes(world: World, token: string, sessionToken: (session: string) => 
       token,
       refuse,
       session: (given) => {
-        const ids = [...run.state.sessions.keys(), ...world.warm.keys()];
+        const ids = [...run.state.sessions.keys(), ...held.warm.keys()];
         const id = ids.find((candidate) => same(given, sessionToken(candidate)));
         if (id === undefined) return undefined;
         const ended = run.state.sessions.get(id)?.step === "ended";
@@ -113,7 +113,7 @@ function routes(world: World, token: string, sessionToken: (session: string) => 
   });
   steer("/skip", async (c) => {
     const { phase } = await bodyOf(c);
-    return skipPhase(world, String(phase));
+    return skipPhase(held, String(phase));
   });
   steer("/answer", async (c) => {
     const { question, answer } = await bodyOf(c);
@@ -129,7 +129,7 @@ function routes(world: World, token: string, sessionToken: (session: string) => 
     app.post(path, async (c) => {
       const caller = c.get("caller");
       if (caller.as !== "session") return refuse(c, 403, "only a session of the run may report");
-      const tools = world.sessions.get(caller.session)?.tools;
+      const tools = held.sessions.get(caller.session)?.tools;
       if (tools === undefined) return refuse(c, 401, `a stale token: session ${caller.session} has ended`);
       const { text, isError } = await tools.call(tool, await bodyOf(c));
       return c.json({ ok: !isError, message: text }, isError ? 400 : 200);
@@ -137,18 +137,18 @@ function routes(world: World, token: string, sessionToken: (session: string) => 
   app.all("/mcp", async (c) => {
     const caller = c.get("caller");
     if (caller.as !== "session") return refuse(c, 403, "only a session of the run has tools");
-    const tools = world.sessions.get(caller.session)?.tools ?? world.warm.get(caller.session)?.tools;
+    const tools = held.sessions.get(caller.session)?.tools ?? held.warm.get(caller.session)?.tools;
     if (tools === undefined) return refuse(c, 401, `a stale token: session ${caller.session} has ended`);
     return serveMcp(tools, c.req.raw);
   });
   report("/progress", "progress");
   report("/done", "phase_result");
-  const page = world.page?.(app);
+  const page = held.page?.(app);
   app.notFound((c) => c.json({ ok: false, message: "there is nothing here" }, 404));
   return { app, page };
 }
 
-export async function skipPhase({ run }: Pick<World, "run">, phase: string): Promise<string | { missing: string }> {
+export async function skipPhase({ run }: Pick<HeldRun, "run">, phase: string): Promise<string | { missing: string }> {
   if (!run.state.phases.has(phase)) {
     return { missing: `There is no phase ${phase}; phases: ${[...run.state.phases.keys()].join(", ")}.` };
   }

@@ -7,8 +7,8 @@ import type { Price } from "../context/prices.js";
 import { roughTokens } from "../handover/bounded.js";
 import { firstView, workPrompt } from "../handover/prompts.js";
 import type { Phase, Plan } from "../plan/model.js";
+import type { HeldRun } from "./held-run.js";
 import { isInside } from "./plan-files.js";
-import type { World } from "./world.js";
 
 /** No more of a file than an agent reads at once. */
 const MOST_OF_A_FILE = 25_000;
@@ -44,7 +44,7 @@ function tokensOfFile(top: string, path: string): number {
 }
 
 /** Remembers, phase by phase, what a forecast can be made of next time. */
-export function learnFrom({ run, agent, store }: World): void {
+export function learnFrom({ run, agent, store }: HeldRun): void {
   run.onEvent((event) => {
     if (event.type !== "phase-done") return;
     const { state } = run;

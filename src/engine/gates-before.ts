@@ -2,10 +2,10 @@
 import { numberIn } from "../gates/judge.js";
 import { runGate } from "../gates/run.js";
 import type { FactOf } from "../run/event.js";
+import type { HeldRun } from "./held-run.js";
 import { markerOf } from "./marker.js";
-import type { World } from "./world.js";
 
-export async function runGatesBefore({ run, gateEnv, cwd }: World): Promise<void> {
+export async function runGatesBefore({ run, gateEnv, cwd }: HeldRun): Promise<void> {
   const { plan, phases, config, gatesBefore } = run.state;
   const begun = [...phases.values()].some(
     (phase) => phase.step !== "waiting" && phase.step !== "skipped" && phase.step !== "done",

@@ -8,10 +8,10 @@ import type { FailureCategory, PhaseFailure } from "../run/outcome.js";
 import { type Attempt, isAttempted } from "../run/phase.js";
 import { phaseOf, stateOfPhase } from "../run/state.js";
 import { writeWhole } from "../store/atomic.js";
+import { checkoutOf } from "./checkout.js";
 import { changedByPhase, checkpointFor } from "./checkpoint.js";
-import { groundOf } from "./ground.js";
+import type { HeldRun } from "./held-run.js";
 import { segnoFolder } from "./runs.js";
-import type { World } from "./world.js";
 
 /** Where the phase itself is not wrong: something else kept it from its end. */
 const CATEGORIES: ReadonlySet<FailureCategory> = new Set([
@@ -73,37 +73,37 @@ function frontOf(text: string): Front | undefined {
   }
 }
 
-export async function writeHandoff(world: World, phase: string): Promise<void> {
-  const { run } = world;
+export async function writeHandoff(held: HeldRun, phase: string): Promise<void> {
+  const { run } = held;
   const state = stateOfPhase(run.state, phase);
   if (state.step !== "failed" || state.last === undefined || !CATEGORIES.has(state.failure.category)) return;
-  await write(world, phase, state.failure, state.last);
+  await write(held, phase, state.failure, state.last);
 }
 
 /** Stops that are not the user's own. */
 const STOPPED_BY: Partial<Record<StopCause, FailureCategory>> = { "usage-limit": "usage_limit", budget: "budget" };
 
 /** A run that a limit or its budget stopped leaves a handoff for what was under way. */
-export async function handOffStopped(world: World): Promise<void> {
-  const { state } = world.run;
+export async function handOffStopped(held: HeldRun): Promise<void> {
+  const { state } = held.run;
   const { stopping } = state;
   const category = stopping === undefined ? undefined : STOPPED_BY[stopping.cause];
   if (category === undefined) return;
   for (const [id, phase] of state.phases) {
     if (!isAttempted(phase)) continue;
     const message = `Phase ${id} was stopped by ${stopping?.by}.`;
-    await write(world, id, { category, message, recommendation: "ask" }, phase.attempt);
+    await write(held, id, { category, message, recommendation: "ask" }, phase.attempt);
   }
 }
 
-async function write(world: World, phase: string, failure: PhaseFailure, attempted: Attempt): Promise<void> {
-  const { run, top } = world;
+async function write(held: HeldRun, phase: string, failure: PhaseFailure, attempted: Attempt): Promise<void> {
+  const { run, top } = held;
   const { plan } = run.state;
   const { commits } = attempted;
   const { tasksDone, sessions } = attempted.progress;
-  const { git, top: place } = groundOf(world, phase);
+  const { git, top: place } = checkoutOf(held, phase);
   const { tasks, title } = phaseOf(run.state, phase);
-  const files = await changedByPhase(git, attempted.ground.baseline, plan);
+  const files = await changedByPhase(git, attempted.origin.baseline, plan);
   const front: Front = {
     plan: plan.file,
     phase,
@@ -114,7 +114,7 @@ async function write(world: World, phase: string, failure: PhaseFailure, attempt
     tasks_remaining: tasks.map((task) => task.id).filter((id) => !tasksDone.includes(id)),
     files_modified: files.map((file) => file.path),
   };
-  const partial = await checkpointFor(world, phase, sessions.at(-1) ?? "", attempted);
+  const partial = await checkpointFor(held, phase, sessions.at(-1) ?? "", attempted);
   const taken = [...readHandoffs(top, plan).values()].find((handoff) => handoff.phase === phase)?.file;
   const free = existsSync(join(segnoFolder(top), "HANDOFF.md"))
     ? `HANDOFF-${phase.replaceAll(/[^\w.-]/g, "-")}.md`
@@ -149,7 +149,7 @@ const ADVICE: Partial<Record<FailureCategory, string>> = {
   usage_limit: "Wait until the limit is lifted.",
 };
 
-export function removeHandoff({ run, top }: World, phase: string): void {
+export function removeHandoff({ run, top }: HeldRun, phase: string): void {
   const { plan } = run.state;
   const handoff = readHandoffs(top, plan).get(phase);
   if (handoff !== undefined) rmSync(join(segnoFolder(top), handoff.file), { force: true });

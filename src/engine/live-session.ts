@@ -27,10 +27,10 @@ import { givesUp } from "../run/retries.js";
 import { requestProblem } from "../run/splitting.js";
 import { phaseOf } from "../run/state.js";
 import { type SegnoTools, segnoTools, type ToolHandlers, ToolRefusal } from "../tools/tools.js";
-import { groundOf } from "./ground.js";
+import { checkoutOf } from "./checkout.js";
+import type { HeldRun, WarmSession } from "./held-run.js";
 import { markerOf } from "./marker.js";
 import { Watchdog } from "./watchdog.js";
-import type { WarmSession, World } from "./world.js";
 
 const MOST_REFUSED_BATCHES = 3;
 const MOST_SAID = 40_000;
@@ -43,7 +43,7 @@ export interface Place {
 }
 
 export class LiveSession implements WarmSession {
-  readonly #world: World;
+  readonly #held: HeldRun;
   readonly #place: Place;
   readonly #at: Omit<Place, "purpose">;
   readonly tools: SegnoTools;
@@ -66,11 +66,11 @@ export class LiveSession implements WarmSession {
   #resumed = false;
   #pid: number | undefined;
 
-  constructor(world: World, place: Place, learned: Learned) {
-    this.#world = world;
+  constructor(held: HeldRun, place: Place, learned: Learned) {
+    this.#held = held;
     this.#place = place;
     this.#at = { phase: place.phase, attempt: place.attempt, session: place.session };
-    const { config } = world.run.state;
+    const { config } = held.run.state;
     this.#watch = new StuckWatch(config);
     this.#watchdog = new Watchdog(config);
     this.#meter = newMeter(config.context_limit, seenFirstPrompt(learned));
@@ -81,7 +81,7 @@ export class LiveSession implements WarmSession {
   async open(resume: string | undefined): Promise<AgentSession> {
     if (this.#agent !== undefined) return this.#agent;
     this.#resumed = resume !== undefined;
-    const { run, agent, agentEnv, door, isolated, permissions } = this.#world;
+    const { run, agent, agentEnv, door, isolated, permissions } = this.#held;
     const { phase, session } = this.#place;
     const token = door?.sessionToken(session);
     const env = {
@@ -91,7 +91,7 @@ export class LiveSession implements WarmSession {
       ...(door === undefined || token === undefined ? {} : { SEGNO_DOOR: door.url, SEGNO_TOKEN: token }),
     };
     const { config } = run.state;
-    const { cwd } = groundOf(this.#world, phase);
+    const { cwd } = checkoutOf(this.#held, phase);
     this.#agent = await agent.open({
       marker: markerOf(run.state.run, this.#place.session),
       cwd,
@@ -114,7 +114,7 @@ export class LiveSession implements WarmSession {
   /** Ends the agent and everything it started; the number of processes that had to be ended. */
   async close(): Promise<number> {
     const swept = await this.agent.close();
-    if (this.#pid !== undefined) this.#world.warden?.unwatch(this.#pid);
+    if (this.#pid !== undefined) this.#held.warden?.unwatch(this.#pid);
     return swept;
   }
 
@@ -137,21 +137,21 @@ export class LiveSession implements WarmSession {
     return {
       spawned: (pid) => {
         this.#pid = pid;
-        this.#world.warden?.watch(pid);
+        this.#held.warden?.watch(pid);
       },
       observe: (observation) => this.#observe(observation),
       boundary: () => this.#boundary(),
       givesUp,
       mayCompact: () => {
-        if (!handoversOn(this.#world.run.state.config)) return true;
-        this.#world.run.append({ type: "compaction-blocked", ...this.#at });
+        if (!handoversOn(this.#held.run.state.config)) return true;
+        this.#held.run.append({ type: "compaction-blocked", ...this.#at });
         return false;
       },
     };
   }
 
   #observe(observation: Observation): void {
-    const { run } = this.#world;
+    const { run } = this.#held;
     this.#watchdog.alive();
     switch (observation.type) {
       case "alive":
@@ -180,7 +180,7 @@ export class LiveSession implements WarmSession {
       case "call": {
         const { id, model, usage, subagent } = observation;
         const reading = readMeter(this.#meter);
-        const cost = costAt(this.#world.agent.priceOf(model), usage);
+        const cost = costAt(this.#held.agent.priceOf(model), usage);
         run.append({ type: "call-made", ...this.#at, call: id, model, usage, cost, subagent, reading });
         if (!subagent) this.#warn();
         for (const message of budgetWarnings(run.state)) run.warn(message);
@@ -208,7 +208,7 @@ export class LiveSession implements WarmSession {
 
   /** What the run says at this boundary; what it says is in the journal before the agent hears it. */
   async #boundary(): Promise<Awaited<ReturnType<SessionHandlers["boundary"]>>> {
-    const { run } = this.#world;
+    const { run } = this.#held;
     this.#warn();
     const said = sayAtBoundary(run.state, this.#atBoundary());
     if (said.facts.length > 0) await run.record(...said.facts);
@@ -217,7 +217,7 @@ export class LiveSession implements WarmSession {
 
   /** What was seen since the last boundary; it counts for this one only. */
   #atBoundary(): AtBoundary {
-    const { run } = this.#world;
+    const { run } = this.#held;
     const natural = this.#natural;
     const circle = this.#circle;
     this.#natural = undefined;
@@ -242,14 +242,14 @@ export class LiveSession implements WarmSession {
     this.#toolCalls++;
     if (kind === "edit") this.#reread ??= this.#meter.sources.reads;
     if (!ok || kind !== "shell") return;
-    const { gates } = phaseOf(this.#world.run.state, this.#place.phase);
+    const { gates } = phaseOf(this.#held.run.state, this.#place.phase);
     if (gates.some(({ check }) => check.type === "command" && brief.includes(check.command))) this.#natural = "gate";
     else if (/\bgit\b.*\bcommit\b/.test(brief)) this.#natural = "commit";
   }
 
   #warn(): void {
     const reading = readMeter(this.#meter);
-    const { run } = this.#world;
+    const { run } = this.#held;
     for (const level of newWarnings(run.state.config.context_warn, this.#warned, reading)) {
       this.#warned.add(level);
       run.append({ type: "context-warned", ...this.#at, level, reading });
@@ -263,7 +263,7 @@ export class LiveSession implements WarmSession {
     const rest =
       this.#meter.anchor === undefined ? "what is read and said" : "the last call that did, and what came since";
     const message = `The agent reports no usage: the context is estimated from ${rest}.`;
-    this.#world.run.warn(message, this.#place.phase);
+    this.#held.run.warn(message, this.#place.phase);
   }
   #saidNoUsage = false;
 
@@ -272,7 +272,7 @@ export class LiveSession implements WarmSession {
     const { first, sources } = this.#meter;
     if (first === undefined) return;
     const round = (tokens: number) => Math.round(tokens);
-    this.#world.run.append({
+    this.#held.run.append({
       type: "session-measured",
       ...this.#at,
       firstPrompt: first,
@@ -289,7 +289,7 @@ export class LiveSession implements WarmSession {
 
   /** Nonsense is answered, so that the agent can correct it. */
   async #splitRequested(result: PhaseResult): Promise<string> {
-    const { run } = this.#world;
+    const { run } = this.#held;
     const { phase: id, purpose } = this.#place;
     const phase = run.state.phases.get(id);
     const done = isAttempted(phase) ? phase.attempt.progress.tasksDone : [];
@@ -304,13 +304,13 @@ export class LiveSession implements WarmSession {
 
   /** In the journal, and kept, before the agent hears so. */
   async #keep(fact: Fact): Promise<void> {
-    const { run } = this.#world;
+    const { run } = this.#held;
     run.append(fact);
     await run.flush();
   }
 
   #toolHandlers(): ToolHandlers {
-    const { run } = this.#world;
+    const { run } = this.#held;
     const phase = phaseOf(run.state, this.#place.phase);
     return {
       progress: async ({ message, task }) => {
@@ -329,7 +329,7 @@ export class LiveSession implements WarmSession {
       },
       verdict: async ({ criteria }) => {
         if (this.#place.purpose !== "verify") return "Only a session that verifies hands in a verdict.";
-        const { top } = groundOf(this.#world, this.#place.phase);
+        const { top } = checkoutOf(this.#held, this.#place.phase);
         const verdicts = judgeVerdicts(phase.criteria, criteria, (path) => existsSync(join(top, path)));
         await this.#keep({ type: "verdict-reported", ...this.#at, verdicts });
         return "Recorded. Stop now.";

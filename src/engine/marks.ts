@@ -3,7 +3,7 @@ import type { Plan, PlanMark } from "../plan/model.js";
 import { markPlanFile } from "../plan/write-back.js";
 import { partsIn } from "../plan/write-parts.js";
 import type { RunState } from "../run/state.js";
-import type { World } from "./world.js";
+import type { HeldRun } from "./held-run.js";
 
 export interface Marks {
   status: PlanMark | undefined;
@@ -15,12 +15,12 @@ export interface Marks {
  * the user made in the file stays where it is, uncommitted. What is said of a sub-phase stands under its phase.
  */
 export async function markPlan(
-  world: World,
+  held: HeldRun,
   phase: string,
   marks: Marks,
   commit: string,
 ): Promise<Map<string, string>> {
-  const { run, git } = world;
+  const { run, git } = held;
   const { plan } = run.state;
   const root = rootOf(run.state, phase);
   const said = { phase: root, status: root === phase ? marks.status : undefined, tasksDone: marks.tasksDone };
@@ -29,10 +29,10 @@ export async function markPlan(
     partsIn(plan, file, markPlanFile(plan, file, content, said), root, parts);
   const marked = new Map<string, string>();
   for (const file of filesToMark(plan, root)) {
-    const current = world.readPlanFile(file);
+    const current = held.readPlanFile(file);
     if (typeof current === "string") {
       const next = write(file, current);
-      if (next !== current) world.writePlanFile(file, next);
+      if (next !== current) held.writePlanFile(file, next);
     }
     const committed = await git.attempt(["cat-file", "blob", `${commit}:${file}`]);
     if (committed.ok) marked.set(file, write(file, committed.stdout));

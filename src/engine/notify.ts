@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import type { Notifier } from "../config/schema.js";
 import type { RunEvent } from "../run/event.js";
-import type { World } from "./world.js";
+import type { HeldRun } from "./held-run.js";
 
 export interface Notice {
   event: "question" | "failed" | "finished" | "limit";
@@ -47,8 +47,8 @@ function noticeOf(
 }
 
 /** `settle` waits a moment for what is still on its way. */
-export function startNotifying(world: World): { settle(): Promise<void> } {
-  const { run } = world;
+export function startNotifying(held: HeldRun): { settle(): Promise<void> } {
+  const { run } = held;
   const pending = new Set<Promise<void>>();
   run.onEvent((event) => {
     const notice = noticeOf(event, run.state);
@@ -58,17 +58,21 @@ export function startNotifying(world: World): { settle(): Promise<void> } {
       // What is told outside is kept here first.
       const sent = run
         .flush()
-        .then(() => send(notifier, notice, world.gateEnv))
+        .then(() => send(notifier, notice, held.gateEnv))
         .catch((error: unknown) => {
           const why = error instanceof Error ? error.message : String(error);
           const message = `A notification (${nameOf(notifier)}) failed: ${why}. The run goes on.`;
-          run.warn(message);
+          try {
+            run.warn(message);
+          } catch {
+            // The journal is broken: whoever conducts the run knows.
+          }
         })
         .finally(() => pending.delete(sent));
       pending.add(sent);
     }
   });
-  return { settle: () => Promise.all(pending).then(() => {}) };
+  return { settle: () => Promise.allSettled(pending).then(() => {}) };
 }
 
 const nameOf = ({ command, webhook, ntfy }: Notifier): string =>

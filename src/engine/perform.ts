@@ -1,5 +1,6 @@
 /** One performer per command; the mapped type proves that none is missing. */
 import type { Command } from "../run/command.js";
+import type { HeldRun } from "./held-run.js";
 import { commit } from "./perform/commit.js";
 import { continueSession } from "./perform/continue-session.js";
 import { endSession } from "./perform/end-session.js";
@@ -9,7 +10,6 @@ import { runGate } from "./perform/run-gate.js";
 import { startPhase } from "./perform/start-phase.js";
 import { startSession } from "./perform/start-session.js";
 import type { CommandType, Performer } from "./performer.js";
-import type { World } from "./world.js";
 
 const PERFORMERS: { [T in CommandType]: Performer<T> } = {
   "start-phase": startPhase,
@@ -22,5 +22,5 @@ const PERFORMERS: { [T in CommandType]: Performer<T> } = {
   "merge-phase": mergePhase,
 };
 
-export const perform = (world: World, command: Command): Promise<void> =>
-  (PERFORMERS[command.type] as Performer<CommandType>)(world, command);
+export const perform = (held: HeldRun, command: Command): Promise<void> =>
+  (PERFORMERS[command.type] as Performer<CommandType>)(held, command);

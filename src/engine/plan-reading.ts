@@ -4,8 +4,8 @@ import type { Plan } from "../plan/model.js";
 import { parsePlan } from "../plan/parse.js";
 import type { PhaseState } from "../run/phase.js";
 import type { RunState } from "../run/state.js";
+import type { HeldRun } from "./held-run.js";
 import { planOptions } from "./start.js";
-import type { World } from "./world.js";
 
 export const contentHash = (content: string): string => createHash("sha256").update(content).digest("hex");
 
@@ -24,8 +24,8 @@ export const samePlan = (a: Plan, b: Plan): boolean =>
   JSON.stringify(a.phases.map(shapeOf)) === JSON.stringify(b.phases.map(shapeOf));
 
 /** Takes up what the user changed since the run froze its plan; a contradiction is said and changes nothing. */
-export async function takeUpPlanChanges(world: World): Promise<void> {
-  const { run, git, readPlanFile } = world;
+export async function takeUpPlanChanges(held: HeldRun): Promise<void> {
+  const { run, git, readPlanFile } = held;
   const { plan, config, format } = run.state;
   const committed = new Map<string, string>();
   for (const file of plan.files) {

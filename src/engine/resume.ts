@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { sweep } from "../agents/processes.js";
 import type { Config } from "../config/schema.js";
-import type { Git } from "../git/git.js";
+import { Git, GitError } from "../git/git.js";
 import { changedSince, type Opened, openRepository, stagedPaths } from "../git/start.js";
 import { ensureWorktree, worktreeOf } from "../git/worktree.js";
 import { parsePlan } from "../plan/parse.js";
@@ -17,14 +17,14 @@ import type { SessionState } from "../run/session.js";
 import type { RunState } from "../run/state.js";
 import { redactor } from "../store/redact.js";
 import type { JournalRead, Store } from "../store/store.js";
-import { claimRun } from "./claim.js";
 import { bad, good, type Result } from "./failure.js";
+import { type Equipment, type HeldRun, heldRun } from "./held-run.js";
+import { holdRun } from "./hold.js";
 import { LiveRun } from "./live-run.js";
 import { isOfRun } from "./marker.js";
 import { type PlanFiles, planFiles } from "./plan-files.js";
 import { readPromptTexts } from "./prompt-texts.js";
 import { planOptions } from "./start.js";
-import { type Hands, type World, worldOf } from "./world.js";
 
 /** The state a journal leads to; its first event is always there. */
 export function stateOf(events: readonly RunEvent[]): RunState | undefined {
@@ -53,20 +53,20 @@ export async function resumeRun(
   place: string,
   id: string,
   config: Config,
-  hands: Hands,
-): Promise<Result<World>> {
+  equipment: Equipment,
+): Promise<Result<HeldRun>> {
   const first = await readRun(store, id);
   if (!first.ok) return first;
   if (first.value.state.status === "completed") {
     return bad({ type: "nothing-to-resume", run: id, why: "all its phases are done" });
   }
-  const repository = await checkoutOf(place, first.value.state.branch);
+  const repository = await repositoryOn(place, first.value.state.branch);
   if (!repository.ok) return repository;
   const { git } = repository.value;
   const { top } = git;
-  const texts = readPromptTexts(top, hands.agent.toolName);
+  const texts = readPromptTexts(top, equipment.agent.toolName);
   if (!texts.ok) return texts;
-  const claimed = await claimRun(store, id);
+  const claimed = await holdRun(store, id);
   if (!claimed.ok) return claimed;
   // Read again under the lock: its last holder may have written until it died.
   const read = await readRun(store, id);
@@ -75,14 +75,14 @@ export async function resumeRun(
     return read;
   }
   const swept = await sweep(isOfRun(id));
-  const redact = redactor({ ...process.env, ...hands.agentEnv });
+  const redact = redactor({ ...process.env, ...equipment.agentEnv });
   const epoch = read.value.state.epoch + 1;
   const run = new LiveRun(await store.open(id, { epoch, redact }, read.value), read.value.events);
-  run.onEvent(hands.onEvent);
+  run.onEvent(equipment.onEvent);
   const since = run.state.noted;
   const theirs = await changedSinceRest(git, since);
   await run.record({ type: "run-resumed", config, torn: read.value.torn, swept, since, ...theirs });
-  if (since === undefined && read.value.state.status === "running" && !read.value.state.apart) {
+  if (since === undefined && read.value.state.status === "running" && !read.value.state.inWorktrees) {
     run.append({
       type: "warned",
       message: "Segno was ended without a stop: what was edited since then cannot be told from the phase's own work.",
@@ -98,26 +98,31 @@ export async function resumeRun(
   for (const fact of honourMarks(run.state, files)) run.append(fact);
   for (const fact of reconcile(run.state)) run.append(fact);
   await run.flush();
-  const world = worldOf({ run, store, git, files, texts: texts.value, lock: claimed.value }, hands);
-  await findCheckouts(world);
-  return good(world);
+  const held = heldRun({ run, store, git, files, texts: texts.value, lock: claimed.value }, equipment);
+  try {
+    await findCheckouts(held);
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+    await run.close();
+    claimed.value.release();
+    return bad({ type: "branch", branch: run.state.branch, why: error.message });
+  }
+  return good(held);
 }
 
-/** Where the run's branch is checked out: here, or in a worktree of this repository. */
-export async function checkoutOf(place: string, branch: string): Promise<Result<Extract<Opened, { ok: true }>>> {
-  const here = await openRepository(place);
-  if (!here.ok) return bad({ type: "repository", problem: here.problem, detail: here.detail });
-  if (here.branch === branch) return good(here);
-  const folder = await worktreeOf(here.git, branch);
-  const there = folder === undefined || !existsSync(folder) ? undefined : await openRepository(folder);
-  if (there?.ok === true) return good(there);
-  return bad({ type: "other-branch", expected: branch, actual: here.branch });
+/** Where the run's branch is checked out: here, or in a worktree of this repository. How it stands elsewhere is no matter. */
+export async function repositoryOn(place: string, branch: string): Promise<Result<Extract<Opened, { ok: true }>>> {
+  const folder = await worktreeOf(new Git(place), branch).catch(() => undefined);
+  const opened = await openRepository(folder !== undefined && existsSync(folder) ? folder : place);
+  if (!opened.ok) return bad({ type: "repository", problem: opened.problem, detail: opened.detail });
+  if (opened.branch === branch) return good(opened);
+  return bad({ type: "other-branch", expected: branch, actual: opened.branch });
 }
 
 /** Phases work where their branches are checked out; what is gone is made again at its newest commit. */
-async function findCheckouts({ run, git, worktrees, checkouts }: World): Promise<void> {
+async function findCheckouts({ run, git, worktrees, checkouts }: HeldRun): Promise<void> {
   for (const phase of run.state.phases.values()) {
-    const ground = lastAttempt(phase)?.ground;
+    const ground = lastAttempt(phase)?.origin;
     const branch = ground?.worktree?.branch;
     if (ground === undefined || branch === undefined) continue;
     checkouts.set(branch, await ensureWorktree(git, worktrees, branch, ground.head));
@@ -147,7 +152,7 @@ function honourMarks({ plan, config, format, phases }: RunState, files: PlanFile
 
 /** Writes into the journal of a run that nobody holds: takes its locks, appends, releases them. */
 export async function appendToRun<T>(store: Store, id: string, act: (run: LiveRun) => Promise<T>): Promise<Result<T>> {
-  const claimed = await claimRun(store, id);
+  const claimed = await holdRun(store, id);
   if (!claimed.ok) return claimed;
   try {
     const read = await readRun(store, id);

@@ -1,11 +1,11 @@
 /** Prepares a fresh checkout as the user says: dependencies, ignored files. */
 import { type GateVerdict, runGate } from "../gates/run.js";
+import type { HeldRun } from "./held-run.js";
 import { markerOf } from "./marker.js";
-import type { World } from "./world.js";
 
 /** What went wrong, if anything did. */
 export async function setUpWorktree(
-  { run, gateEnv, top }: World,
+  { run, gateEnv, top }: HeldRun,
   folder: string,
   id: string,
 ): Promise<GateVerdict | undefined> {

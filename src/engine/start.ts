@@ -11,15 +11,15 @@ import { parsePlan } from "../plan/parse.js";
 import { markPlanFile } from "../plan/write-back.js";
 import { redactor } from "../store/redact.js";
 import type { Store } from "../store/store.js";
-import { claimRun } from "./claim.js";
 import { bad, type Failure, good, type Result } from "./failure.js";
 import { forecastOf } from "./forecasting.js";
 import { type Handoff, readHandoffs } from "./handoff.js";
+import { type Equipment, type HeldRun, heldRun } from "./held-run.js";
+import { holdRun } from "./hold.js";
 import { LiveRun } from "./live-run.js";
 import { isInside, type PlanFiles, planFiles } from "./plan-files.js";
 import { readPromptTexts } from "./prompt-texts.js";
 import { newRunId, prepareSegnoFolder } from "./runs.js";
-import { type Hands, type World, worldOf } from "./world.js";
 
 /** A plan in a repository, read and found sound. */
 export interface Prepared {
@@ -70,8 +70,8 @@ export async function startRun(
   store: Store,
   { repository, files, parsed }: Prepared,
   options: StartOptions,
-  hands: Hands,
-): Promise<Result<World>> {
+  equipment: Equipment,
+): Promise<Result<HeldRun>> {
   const { git, head, untracked } = repository;
   const { plan } = parsed;
   const dirty = options.allowDirty ? undefined : await dirtyTree({ repository, files, parsed });
@@ -85,15 +85,15 @@ export async function startRun(
   const taken = await takeBranch(git, options.config.branch, plan.file, repository.branch);
   if (!taken.ok) return bad({ type: "branch", branch: options.config.branch, why: taken.why });
   const { branch } = taken;
-  const texts = readPromptTexts(git.top, hands.agent.toolName);
+  const texts = readPromptTexts(git.top, equipment.agent.toolName);
   if (!texts.ok) return texts;
   const id = newRunId(new Date());
   prepareSegnoFolder(git.top);
-  const claimed = await claimRun(store, id);
+  const claimed = await holdRun(store, id);
   if (!claimed.ok) return claimed;
-  const redact = redactor({ ...process.env, ...hands.agentEnv });
+  const redact = redactor({ ...process.env, ...equipment.agentEnv });
   const run = new LiveRun(await store.create(id, { epoch: 1, redact }), []);
-  run.onEvent(hands.onEvent);
+  run.onEvent(equipment.onEvent);
   const done =
     options.force === true ? [] : plan.phases.filter((phase) => phase.mark === "done").map((phase) => phase.id);
   const open = plan.phases.map((phase) => phase.id).filter((phase) => !done.includes(phase));
@@ -132,21 +132,21 @@ export async function startRun(
   const chosen = plan.phases.filter(
     ({ id: phase }) => open.includes(phase) && (options.only === undefined || options.only.includes(phase)),
   );
-  const learned = await store.learned(hands.agent.name);
+  const learned = await store.learned(equipment.agent.name);
   const { phases, samples, warnings } = forecastOf(
     plan,
     chosen,
     git.top,
     options.config,
     learned,
-    hands.agent.priceOf,
+    equipment.agent.priceOf,
     {
       force: options.force === true,
       quality: options.config.verify === "agent",
     },
   );
   run.append({ type: "forecast-made", phases, samples, warnings });
-  for (const message of shortcomings(hands.agent)) run.warn(message);
+  for (const message of shortcomings(equipment.agent)) run.warn(message);
   for (const { message, file, line } of parsed.diagnostics) run.warn(`${file}:${line}: ${message}`);
   if (options.config.parallel > 1 && repository.changed.length > 0)
     run.warn(
@@ -154,7 +154,7 @@ export async function startRun(
     );
   if (untracked.length > 0) run.warn(untrackedText(untracked));
   await run.flush();
-  return good(worldOf({ run, store, git, files, texts: texts.value, lock: claimed.value }, hands));
+  return good(heldRun({ run, store, git, files, texts: texts.value, lock: claimed.value }, equipment));
 }
 
 /** Tasks that a handoff calls completed, beside those that commits show. */

@@ -1,9 +1,9 @@
 /** One turn of a session. A checkpoint must come in time: after that the ledger alone serves. */
 import type { TurnEnd } from "../run/event.js";
-import type { OpenSession, World } from "./world.js";
+import type { HeldRun, OpenSession } from "./held-run.js";
 
 export async function sendTurn(
-  { run }: World,
+  { run }: HeldRun,
   live: OpenSession,
   prompt: string,
   asksCheckpoint: boolean,

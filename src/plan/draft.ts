@@ -1,6 +1,7 @@
 /** A phase as a format reads it: the phase, and where its marks stand in the file it was read from. */
+
+import type { Sites } from "./mark-sites.js";
 import type { Diagnostic, Phase } from "./model.js";
-import type { Sites } from "./sites.js";
 
 export interface Draft {
   phase: Phase;

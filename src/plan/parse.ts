@@ -23,7 +23,7 @@ export const SMALLEST_PLAN = `# My plan
 - [ ] Create \`hello.txt\`
 
 ## Second step
-- [ ] Create \`world.txt\``;
+- [ ] Create \`held.txt\``;
 
 /** The order in which a document is asked what it is. */
 const DETECT: [FormatName, (document: Document) => boolean][] = [

@@ -8,10 +8,10 @@ import { readChecklist, readPhases, readTasks } from "./formats/headed.js";
 import { readRows, resolveLink } from "./formats/master.js";
 import { readAlone, readPhaseFile } from "./formats/phase-file.js";
 import { readTagged } from "./formats/tagged.js";
+import { type Edit, type Sites, statusEdit } from "./mark-sites.js";
 import { UnreadableMarkdown } from "./markdown.js";
 import type { FormatName, Plan, PlanMark } from "./model.js";
 import { withoutBom } from "./parse.js";
-import { type Edit, type Sites, statusEdit } from "./sites.js";
 
 export interface PhaseMarks {
   phase: string;

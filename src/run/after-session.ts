@@ -137,7 +137,8 @@ function conversationToResume(
   const { agentSession, result, checkpointed, window, compactAt, lastTokens } = session;
   if (agentSession === undefined || result !== undefined || checkpointed) return { opening: "work" };
   const room = thresholdTokens(config, { window, compactAt, reserve: 0 }) - lastTokens;
-  const opening = room > LARGE_RESULT || !handoversOn(config) ? "work" : "checkpoint";
+  // Where its window is not known yet, it has hardly begun.
+  const opening = window === 0 || room > LARGE_RESULT || !handoversOn(config) ? "work" : "checkpoint";
   return { resumes: agentSession, opening };
 }
 

@@ -9,12 +9,12 @@ import type { Question, QuestionKind } from "./questions.js";
 type Meaning = (state: Folding, question: Question, choice: string) => void;
 
 const stops = (state: Folding): void => {
-  state.stopping = { by: "an answer", cause: "asked" };
+  state.stopping ??= { by: "an answer", cause: "asked" };
 };
 
 const onContext: Meaning = (state, _, choice) => {
   if (choice === "stop") stops(state);
-  else state.toldOnContext = choice === "force" ? "force" : "continue";
+  else state.contextAnswer = choice === "force" ? "force" : "continue";
 };
 
 const MEANINGS: Record<QuestionKind, Meaning> = {

@@ -113,7 +113,7 @@ const context: Reason = (state, at) => {
   if (decision.go) return undefined;
   const { act, rule, threshold, reason } = decision;
   // Under `ask`, "force" means: hand over without a question.
-  const why = act === "ask" && state.toldOnContext === "force" ? "context" : STOP_WHY[act];
+  const why = act === "ask" && state.contextAnswer === "force" ? "context" : STOP_WHY[act];
   const { reading } = at;
   const facts: Fact[] = [{ type: "boundary-decided", ...place(at), why, rule, reason, reading, threshold }];
   if (act === "stop") facts.push({ type: "stop-requested", by: "context_policy: stop", cause: "context" });
@@ -160,7 +160,7 @@ function contextView(state: RunState, at: AtBoundary): BoundaryView {
     workLeft: left > 0,
     toolCalls: at.toolCalls,
     economy: economyOf(state, at, left),
-    continued: state.toldOnContext === "continue",
+    continued: state.contextAnswer === "continue",
   };
 }
 

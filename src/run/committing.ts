@@ -18,7 +18,7 @@ import {
   revise,
   verifying,
 } from "./phase.js";
-import { setPhase } from "./roster.js";
+import { setPhase } from "./readiness.js";
 import { stateOfPhase } from "./state.js";
 
 export function commit(id: string, attempt: Attempt, kind: CommitKind): Decision {
@@ -75,7 +75,7 @@ export function commitFailed(state: Folding, { phase: id, kind, category, why }:
 
 /** Whether its commits go to the run's own checkout. */
 const worksInCheckout = ({ phases }: Folding, id: string): boolean =>
-  lastAttempt(phases.get(id))?.ground.worktree === undefined;
+  lastAttempt(phases.get(id))?.origin.worktree === undefined;
 
 const oneMore = (attempt: Attempt, sha: string | undefined): Attempt => {
   const { made, finished } = attempt.commits;
@@ -101,7 +101,7 @@ function afterCommit(phase: Extract<PhaseState, { attempt: Attempt }>, kind: Com
     case "reviewing":
       return kind === "handover" ? { ...phase, next: { type: "session" } } : phase;
     case "committing":
-      if (attempt.ground.worktree === undefined) return { ...phase, committed: true };
+      if (attempt.origin.worktree === undefined) return { ...phase, committed: true };
       return { step: "merging", attempt: revise(attempt, "train", { merge: undefined }), results: phase.results };
     case "merging":
     case "split":

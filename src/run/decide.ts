@@ -16,7 +16,7 @@ import { conclude, type Decision } from "./decision.js";
 import { decideMerging, type TrainsTaken } from "./merging.js";
 import { type PhaseState, revise } from "./phase.js";
 import { type Asked, answerOverdue, ask, openQuestions } from "./questions.js";
-import { isSatisfied, phasesDone } from "./roster.js";
+import { isSatisfied, phasesDone } from "./readiness.js";
 import { decideParts } from "./splitting.js";
 import { checkoutIsTaken, startPhase, startReady, waitsForCheckout } from "./starting.js";
 import type { RunState } from "./state.js";
@@ -34,9 +34,9 @@ export function decide(state: RunState): Decision[] {
   const busy = new Set([...state.inFlight.values()].map((command) => command.phase));
   const asking = new Set(openQuestions(state).map((question) => question.phase));
   const rests = isResting(state) || asked?.type === "waits" || checkoutIsTaken(state);
-  const decisions = [...state.roster.failed].flatMap((id) => (busy.has(id) ? [] : decideFailed(state, id)));
+  const decisions = [...state.readiness.failed].flatMap((id) => (busy.has(id) ? [] : decideFailed(state, id)));
   const taken: TrainsTaken = new Set();
-  for (const id of inOrder(state, state.roster.underWay)) {
+  for (const id of inOrder(state, state.readiness.underWay)) {
     const phase = state.phases.get(id);
     if (phase === undefined || busy.has(id) || (rests && beginsWork(phase))) continue;
     if (waitsForCheckout(state, id, phase, asking)) continue;
@@ -47,8 +47,8 @@ export function decide(state: RunState): Decision[] {
   return concludeRun(state);
 }
 
-const inOrder = ({ roster }: RunState, ids: Iterable<string>): string[] =>
-  [...ids].sort((a, b) => (roster.order.get(a) ?? 0) - (roster.order.get(b) ?? 0));
+const inOrder = ({ readiness }: RunState, ids: Iterable<string>): string[] =>
+  [...ids].sort((a, b) => (readiness.order.get(a) ?? 0) - (readiness.order.get(b) ?? 0));
 
 function decidePhase(state: RunState, id: string, phase: PhaseState, taken: TrainsTaken): Decision[] {
   switch (phase.step) {
@@ -126,10 +126,12 @@ function askToGoOn(state: RunState): Asked | undefined {
   if (every === 0) return undefined;
   const { done, total } = phasesDone(state);
   if (done === 0 || done % every !== 0 || done === total || state.stopping !== undefined) return undefined;
-  if (state.roster.underWay.size > 0) return undefined;
+  if (state.readiness.underWay.size > 0) return undefined;
   const phase = state.plan.phases.findLast(({ id }) => state.phases.get(id)?.step === "done")?.id ?? "";
   const text = `${done} of ${total} phases are done. Go on?`;
-  return ask(state, { kind: "checkpoint", id: `every/${done}`, phase, text });
+  const asked = ask(state, { kind: "checkpoint", id: `every/${done}`, phase, text });
+  // Once it is answered there may be something else to ask.
+  return asked.type === "answered" ? undefined : asked;
 }
 
 /** Somebody moved HEAD to where the run's own commits are not: only a person knows whether that was meant. */
@@ -146,9 +148,9 @@ function askAboutHead(state: RunState): Asked | undefined {
 }
 
 function concludeRun(state: RunState): Decision[] {
-  const { roster, phases } = state;
-  if (roster.satisfied === phases.size) return [conclude({ type: "run-completed" })];
-  const canGoOn = roster.underWay.size > 0 || roster.ready.length > 0;
+  const { readiness, phases } = state;
+  if (readiness.satisfied === phases.size) return [conclude({ type: "run-completed" })];
+  const canGoOn = readiness.underWay.size > 0 || readiness.ready.length > 0;
   if (canGoOn && state.stopping !== undefined) return [conclude({ type: "run-stopped", why: "asked to stop" })];
   // Paused, with an idle session or with nothing begun: someone will say when it goes on.
   if (canGoOn && state.hold !== undefined) return [];

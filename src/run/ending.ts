@@ -3,7 +3,7 @@ import type { FactOf } from "./event.js";
 import type { Folding } from "./folding.js";
 import { retryMerge } from "./merging.js";
 import { isAttempted, lastAttempt, leftBy, type PhaseState, revise, verifying, waiting } from "./phase.js";
-import { setPhase } from "./roster.js";
+import { setPhase } from "./readiness.js";
 import { partEnded } from "./splitting.js";
 import { stateOfPhase } from "./state.js";
 
@@ -46,7 +46,7 @@ function again({ failure, last }: Failed): PhaseState {
   // What only waited for a person is verified again, and asked again.
   if (failure.category === "human_needed") return verifying(revise(last, "commits", { settled: true }));
   if (last.split.parts.length > 0) return { step: "split", attempt: last };
-  if (failure.category === "merge_conflict" && last.ground.worktree !== undefined) {
+  if (failure.category === "merge_conflict" && last.origin.worktree !== undefined) {
     const attempt = revise(last, "commits", { failure: undefined });
     if (last.train.merge === undefined) return { step: "merging", attempt, results: [] };
     return verifying(retryMerge(attempt));

@@ -13,7 +13,7 @@ import type { Folding } from "./folding.js";
 import { mergeBegun, mergeFailed, phaseMerged } from "./merging.js";
 import { isAttempted, type PhaseState, phaseIssued, phaseStarted, revise, startAbandoned, waiting } from "./phase.js";
 import { dropOpenQuestions, questionAsked } from "./questions.js";
-import { rosterOf, setPhase } from "./roster.js";
+import { readinessOf, setPhase } from "./readiness.js";
 import {
   boundaryDecided,
   callMade,
@@ -177,14 +177,14 @@ function started(event: FactOf<"run-started"> & RunEvent): RunState {
     format: event.format,
     config: event.config,
     parallel: event.parallel,
-    apart: event.parallel > 1,
+    inWorktrees: event.parallel > 1,
     gates: event.gates,
     branch: event.branch,
     noted: undefined,
     usersPaths: new Map(),
     folder: event.folder,
     phases: new Map(phases),
-    roster: rosterOf(event.plan, new Map(phases)),
+    readiness: readinessOf(event.plan, new Map(phases)),
     parents: new Map(),
     merged: new Map(),
     serialised: new Set<string>(),
@@ -201,7 +201,7 @@ function started(event: FactOf<"run-started"> & RunEvent): RunState {
     spent: { tokens: 0, cost: 0 },
     gatesBefore: undefined,
     gateTimes: new Map(),
-    toldOnContext: undefined,
+    contextAnswer: undefined,
     now: event.at,
     forecast: new Map(),
     forecastSamples: 0,
@@ -220,7 +220,7 @@ function planChanged(state: Folding, { plan, added, removed }: FactOf<"plan-chan
   state.plan = plan;
   for (const id of removed) state.phases.delete(id);
   for (const id of added) state.phases.set(id, waiting());
-  state.roster = rosterOf(state.plan, state.phases);
+  state.readiness = readinessOf(state.plan, state.phases);
 }
 
 /** Another process took the run up: what failed is tried again, the rest goes on where it was. */
@@ -235,9 +235,9 @@ function resumed(state: Folding, event: FactOf<"run-resumed">): void {
   dropOpenQuestions(state);
   for (const path of event.usersPaths) state.usersPaths.set(path, event.since ?? "");
   for (const [id, phase] of state.phases) {
-    if (!isAttempted(phase) || phase.attempt.ground.worktree !== undefined) continue;
-    const staged = [...new Set([...phase.attempt.ground.staged, ...event.staged])];
-    setPhase(state, id, { ...phase, attempt: revise(phase.attempt, "ground", { staged }) });
+    if (!isAttempted(phase) || phase.attempt.origin.worktree !== undefined) continue;
+    const staged = [...new Set([...phase.attempt.origin.staged, ...event.staged])];
+    setPhase(state, id, { ...phase, attempt: revise(phase.attempt, "origin", { staged }) });
   }
   retryFailed(state);
 }

@@ -10,7 +10,7 @@ import type { FactOf } from "./event.js";
 import type { Folding } from "./folding.js";
 import { type Attempt, type GateResult, isAttempted, type PhaseState, revise, verifying } from "./phase.js";
 import { anew, ask } from "./questions.js";
-import { setPhase } from "./roster.js";
+import { setPhase } from "./readiness.js";
 import { phaseOf, type RunState } from "./state.js";
 
 type Merging = Extract<PhaseState, { step: "merging" }>;
@@ -54,7 +54,7 @@ export function gatesToPass(state: RunState, id: string, { train }: Pick<Attempt
   };
   for (const gate of own) take(gate, gate.id);
   for (const other of merge.sharing)
-    for (const gate of state.roster.planned.get(other)?.gates ?? []) take(gate, `${other}/${gate.id}`);
+    for (const gate of state.readiness.planned.get(other)?.gates ?? []) take(gate, `${other}/${gate.id}`);
   return gates;
 }
 
@@ -81,7 +81,7 @@ export function decideMerging(state: RunState, id: string, phase: Merging, taken
 /** Whether another phase with the same target is being merged, and so far without trouble. */
 function trainIsTaken(state: RunState, id: string): boolean {
   const target = state.parents.get(id);
-  for (const other of state.roster.underWay) {
+  for (const other of state.readiness.underWay) {
     if (other === id || state.parents.get(other) !== target) continue;
     const phase = state.phases.get(other);
     if (!isAttempted(phase)) continue;
@@ -109,11 +109,11 @@ export function repairMerge(
   { attempt }: Verifying,
   failing: readonly GateResult[],
 ): Decision | "repair" | undefined {
-  const { train, repairs, ground, number } = attempt;
+  const { train, repairs, origin, number } = attempt;
   const tries = repairs.count - (train.merge?.repairsBefore ?? 0);
   if (tries < Math.max(1, state.config.max_remediations)) return "repair";
   const what = failing.map((result) => `${result.name} (${result.why})`).join(", ");
-  const where = `Its work is on ${ground.worktree?.branch}; git worktree list shows where that is checked out.`;
+  const where = `Its work is on ${origin.worktree?.branch}; git worktree list shows where that is checked out.`;
   const asked = ask(state, {
     kind: "merge",
     id: commandId(id, number, "merge", train.merges, `r${repairs.count}`, anew(state)),

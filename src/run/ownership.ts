@@ -10,5 +10,5 @@ function overlap(a: string, b: string): boolean {
 }
 
 /** What both claim, as the first of them says it. */
-export const claimedByBoth = (a: Pick<Phase, "files">, b: Pick<Phase, "files">): string[] =>
+export const filesOfBoth = (a: Pick<Phase, "files">, b: Pick<Phase, "files">): string[] =>
   a.files.filter((file) => b.files.some((other) => overlap(file, other)));

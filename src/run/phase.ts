@@ -16,7 +16,7 @@
 import type { CriterionVerdict, FactOf, RunEvent, Suspicion } from "./event.js";
 import type { Folding } from "./folding.js";
 import type { PhaseFailure } from "./outcome.js";
-import { setPhase } from "./roster.js";
+import { setPhase } from "./readiness.js";
 import { stateOfPhase } from "./state.js";
 
 /** A checkout of a phase's own, outside the repository: where it is, whoever conducts the run knows. */
@@ -43,7 +43,7 @@ export interface Attempt {
   /** Milliseconds the run had slept before it began. */
   asleepBefore: number;
   /** Where it works, and from where it began. */
-  ground: {
+  origin: {
     head: string;
     baseline: string;
     /** Paths the user had staged when the phase began: theirs to commit. */
@@ -169,7 +169,7 @@ export const revise = <K extends Concern>(attempt: Attempt, concern: K, change: 
   [concern]: { ...attempt[concern], ...change },
 });
 
-type Concern = "ground" | "progress" | "trouble" | "repairs" | "judged" | "commits" | "train" | "split";
+type Concern = "origin" | "progress" | "trouble" | "repairs" | "judged" | "commits" | "train" | "split";
 
 /** A phase that waits for its turn; `before`: what an earlier attempt left. */
 export const waiting = (number = 1, before?: Attempt, tasksInGit: string[] = []): PhaseState => ({
@@ -222,7 +222,7 @@ export function phaseStarted(state: Folding, event: FactOf<"phase-started"> & Ru
       number: event.attempt,
       startedAt: event.at,
       asleepBefore: state.asleep,
-      ground: { head, baseline, staged, worktree },
+      origin: { head, baseline, staged, worktree },
       progress: {
         sessions: before?.progress.sessions ?? [],
         sessionsBefore: before?.progress.sessions.length ?? 0,
@@ -243,7 +243,7 @@ export function phaseStarted(state: Folding, event: FactOf<"phase-started"> & Ru
 
 /** Its start came to nothing: it waits again. */
 export function startAbandoned(state: Folding, { command }: FactOf<"command-abandoned">): void {
-  for (const id of state.roster.underWay) {
+  for (const id of state.readiness.underWay) {
     const phase = stateOfPhase(state, id);
     if (phase.step === "starting" && `${id}/a${phase.number}/start` === command)
       setPhase(state, id, { ...phase, step: "waiting" });

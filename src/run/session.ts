@@ -17,7 +17,7 @@ import type { Folding } from "./folding.js";
 import type { PhaseResult } from "./outcome.js";
 import { type Attempted, changeAttempt, changePhase, type PhaseState, revise, type WithAgent } from "./phase.js";
 import { ask, contextQuestionText } from "./questions.js";
-import { phasesDone } from "./roster.js";
+import { phasesDone } from "./readiness.js";
 import type { RunState } from "./state.js";
 import { addUsage } from "./usage.js";
 
@@ -235,7 +235,7 @@ export function resultReported(state: Folding, event: FactOf<"result-reported">)
   const { result } = event;
   changeSession(state, event, (session) => ({ ...session, result }));
   if (result.status !== "completed" && result.status !== "needs_human_verification") return;
-  const known = state.roster.planned.get(event.phase)?.tasks.map((task) => task.id) ?? [];
+  const known = state.readiness.planned.get(event.phase)?.tasks.map((task) => task.id) ?? [];
   changeAttempt(state, event.phase, (attempt) => {
     const { tasksDone } = attempt.progress;
     const more = known.filter((task) => result.tasks_completed.includes(task) && !tasksDone.includes(task));
@@ -322,7 +322,7 @@ function decideAsked(
   session: SessionState,
   continueWith: (turn: "checkpoint" | "go-on") => Decision,
 ): Decision | undefined {
-  switch (state.toldOnContext) {
+  switch (state.contextAnswer) {
     case "continue":
       return state.hold === undefined ? continueWith("go-on") : undefined;
     case "force":
@@ -341,6 +341,6 @@ function decideAsked(
       return asked.type === "asks" ? asked.decision : undefined;
     }
     default:
-      return state.toldOnContext satisfies never;
+      return state.contextAnswer satisfies never;
   }
 }

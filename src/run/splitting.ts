@@ -8,7 +8,7 @@ import type { Folding } from "./folding.js";
 import type { PhaseResult } from "./outcome.js";
 import { type Attempt, isAttempted, isOver, type PhaseState, revise, verifying, waiting } from "./phase.js";
 import { anew, ask, openQuestions } from "./questions.js";
-import { isSatisfied, rosterOf, setPhase } from "./roster.js";
+import { isSatisfied, readinessOf, setPhase } from "./readiness.js";
 import { phaseOf, type RunState } from "./state.js";
 
 export interface PartDraft {
@@ -166,11 +166,11 @@ function partsOf(state: RunState, id: string, { drafts, cause, reason }: WantedS
 }
 
 /** 20a, 20b; of a sub-phase: 20a1, 20a2. Names that the plan uses are passed over. */
-function partNames({ roster, parents }: RunState, id: string, count: number): string[] {
+function partNames({ readiness, parents }: RunState, id: string, count: number): string[] {
   const names: string[] = [];
   for (let n = 0; names.length < count; n++) {
     const suffix = parents.has(id) ? String(n + 1) : n < 26 ? String.fromCharCode(97 + n) : `z${n - 25}`;
-    if (!roster.planned.has(`${id}${suffix}`)) names.push(`${id}${suffix}`);
+    if (!readiness.planned.has(`${id}${suffix}`)) names.push(`${id}${suffix}`);
   }
   return names;
 }
@@ -259,7 +259,7 @@ export function phaseSplit(state: Folding, event: FactOf<"phase-split">): void {
   const progressed = revise(phase.attempt, "progress", { tasksDone: left, idleHandovers: 0 });
   const attempt = revise(progressed, "split", { parts: event.parts.map((part) => part.id) });
   state.phases.set(event.phase, { step: "split", attempt });
-  state.roster = rosterOf(state.plan, state.phases);
+  state.readiness = readinessOf(state.plan, state.phases);
 }
 
 /** What a sub-phase finished is done in its phase; with the last of them the whole is verified. */

@@ -3,17 +3,17 @@ import { DEFAULT_WINDOW } from "../context/meter.js";
 import { handoversOn, thresholdTokens } from "../context/policy.js";
 import { commandId } from "./command.js";
 import { conclude, type Decision, perform } from "./decision.js";
-import { claimedByBoth } from "./ownership.js";
+import { filesOfBoth } from "./ownership.js";
 import type { PhaseState } from "./phase.js";
 import { type Asked, anew, ask, contextQuestionText, openQuestions } from "./questions.js";
-import { phasesDone } from "./roster.js";
+import { phasesDone } from "./readiness.js";
 import type { RunState } from "./state.js";
 
 /** Begins what is ready, as far as there is room; `busy`: phases with a command in flight, `asking`: with an open question. */
 export function startReady(state: RunState, busy: ReadonlySet<string>, asking: ReadonlySet<string>): Decision[] {
-  const { roster, parents, config } = state;
+  const { readiness, parents, config } = state;
   const decisions: Decision[] = [];
-  const underWay = new Set(roster.underWay);
+  const underWay = new Set(readiness.underWay);
   let room = state.parallel - active(state, asking);
   const partsRoom = new Map<string, number>();
   for (const id of underWay) {
@@ -21,7 +21,7 @@ export function startReady(state: RunState, busy: ReadonlySet<string>, asking: R
     if (state.phases.get(id)?.step === "split") partsRoom.set(id, partsRoom.get(id) ?? config.split_parallel);
     if (parent !== undefined) partsRoom.set(parent, (partsRoom.get(parent) ?? config.split_parallel) - 1);
   }
-  for (const id of roster.ready) {
+  for (const id of readiness.ready) {
     const parent = parents.get(id);
     if (room <= 0 && partsRoom.size === 0) break;
     const phase = state.phases.get(id);
@@ -43,28 +43,28 @@ export function startReady(state: RunState, busy: ReadonlySet<string>, asking: R
   return decisions;
 }
 
-export const startPhase = ({ apart, parents }: RunState, id: string, attempt: number): Decision =>
+export const startPhase = ({ inWorktrees, parents }: RunState, id: string, attempt: number): Decision =>
   perform({
     type: "start-phase",
     id: commandId(id, attempt, "start"),
     phase: id,
     attempt,
-    ...(apart || parents.has(id) ? { apart: true } : {}),
+    ...(inWorktrees || parents.has(id) ? { apart: true } : {}),
   });
 
 /** A phase under way that claims the same files. */
 function claimedBy(
-  { roster, parents }: RunState,
+  { readiness, parents }: RunState,
   id: string,
   underWay: ReadonlySet<string>,
 ): { behind: string; files: string[] } | undefined {
-  const phase = roster.planned.get(id);
+  const phase = readiness.planned.get(id);
   if (phase === undefined || phase.files.length === 0) return undefined;
   const own = new Set<string>();
   for (let parent = parents.get(id); parent !== undefined; parent = parents.get(parent)) own.add(parent);
   for (const other of underWay) {
-    const planned = own.has(other) ? undefined : roster.planned.get(other);
-    const files = planned === undefined ? [] : claimedByBoth(phase, planned);
+    const planned = own.has(other) ? undefined : readiness.planned.get(other);
+    const files = planned === undefined ? [] : filesOfBoth(phase, planned);
     if (files.length > 0) return { behind: other, files };
   }
   return undefined;
@@ -75,9 +75,9 @@ const isSettled = (phase: PhaseState): phase is Extract<PhaseState, { step: "ver
   phase.step === "verifying" && (phase.attempt.commits.settled || phase.attempt.train.merge !== undefined);
 
 /** How many other phases are being worked on. */
-function active({ phases, roster, parents }: RunState, asking: ReadonlySet<string>, but?: string): number {
+function active({ phases, readiness, parents }: RunState, asking: ReadonlySet<string>, but?: string): number {
   let count = 0;
-  for (const id of roster.underWay) {
+  for (const id of readiness.underWay) {
     const phase = phases.get(id);
     if (id === but || phase === undefined || parents.has(id)) continue;
     if (isSettled(phase) && (asking.has(id) || (but !== undefined && phase.attempt.commits.settled))) continue;
@@ -93,12 +93,12 @@ export const waitsForCheckout = (
   phase: PhaseState,
   asking: ReadonlySet<string>,
 ): boolean =>
-  isSettled(phase) && phase.attempt.ground.worktree === undefined && active(state, asking, id) >= state.parallel;
+  isSettled(phase) && phase.attempt.origin.worktree === undefined && active(state, asking, id) >= state.parallel;
 
 /** In a shared checkout, what a failed phase left is settled, and asked about, before another begins. */
 export function checkoutIsTaken(state: RunState): boolean {
-  if (state.apart) return false;
-  const settling = [...state.roster.failed].some((id) => {
+  if (state.inWorktrees) return false;
+  const settling = [...state.readiness.failed].some((id) => {
     const phase = state.phases.get(id);
     return phase?.step === "failed" && phase.last !== undefined && !phase.leftCommitted;
   });
@@ -112,7 +112,7 @@ function askBeforePhase(state: RunState, id: string, attempt: number): Asked | u
   if (config.context_policy !== "ask" || !handoversOn(config) || expected === undefined) return undefined;
   const window = config.context_limit ?? DEFAULT_WINDOW;
   const limit = Math.round(thresholdTokens(config, { window, compactAt: undefined, reserve: 0 }));
-  if (state.toldOnContext !== undefined || expected.context < limit) return undefined;
+  if (state.contextAnswer !== undefined || expected.context < limit) return undefined;
   const about = { tokens: expected.context, limit, phases: phasesDone(state), expected: true };
   return ask(state, {
     kind: "before-phase",

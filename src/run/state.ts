@@ -6,7 +6,7 @@ import type { Command } from "./command.js";
 import type { BlobRef, StopCause } from "./event.js";
 import type { PhaseState } from "./phase.js";
 import type { Question } from "./questions.js";
-import type { Roster } from "./roster.js";
+import type { Readiness } from "./readiness.js";
 import type { SessionState } from "./session.js";
 
 /**
@@ -32,7 +32,7 @@ export interface RunState {
   config: Config;
   /** How many phases may be under way at once, and whether each has a worktree of its own. */
   parallel: number;
-  apart: boolean;
+  inWorktrees: boolean;
   gates: "block" | "report";
   branch: string;
   /** The tree when the run last came to rest: what differs from it at a resume is the user's. */
@@ -42,7 +42,7 @@ export interface RunState {
   /** The directory below the repository's top level in which the run was started; empty: the top level itself. */
   folder: string;
   phases: ReadonlyMap<string, PhaseState>;
-  roster: Roster;
+  readiness: Readiness;
   /** The phase a sub-phase is part of. */
   parents: ReadonlyMap<string, string>;
   /** What merged phases changed, in order. */
@@ -69,7 +69,7 @@ export interface RunState {
   gatesBefore: ReadonlyMap<string, { passed: boolean; number: number | undefined }> | undefined;
   gateTimes: ReadonlyMap<string, readonly number[]>;
   /** What the user said when the context policy asked: from then on it does not ask again. */
-  toldOnContext: "continue" | "force" | undefined;
+  contextAnswer: "continue" | "force" | undefined;
   /** The newest moment that is known to have come. */
   now: string;
   forecast: ReadonlyMap<string, PhaseForecast>;
@@ -79,7 +79,7 @@ export interface RunState {
 }
 
 export const phaseOf = (state: RunState, id: string): Phase => {
-  const phase = state.roster.planned.get(id);
+  const phase = state.readiness.planned.get(id);
   if (phase === undefined) throw new Error(`no phase ${id} in the plan of run ${state.run}`);
   return phase;
 };

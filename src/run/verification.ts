@@ -161,7 +161,7 @@ const growing = (lines: readonly number[]): boolean => {
 
 export function gateFinished(state: Folding, event: FactOf<"gate-finished">): void {
   const { phase: id, gate, name, passed, why, output, ms } = event;
-  const check = state.roster.planned.get(id)?.gates.find((known) => known.id === gate)?.check;
+  const check = state.readiness.planned.get(id)?.gates.find((known) => known.id === gate)?.check;
   if (passed && check?.type === "command") gateTimed(state, check.command, ms);
   changePhase(state, id, (phase) =>
     phase.step === "verifying" ? { ...phase, results: [...phase.results, { gate, name, passed, why, output }] } : phase,

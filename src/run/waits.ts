@@ -23,7 +23,7 @@ export function wakeAt(state: RunState): string | undefined {
   const moments = openQuestions(state).map((question) => question.until);
   if (state.limit !== undefined && state.stopping === undefined) moments.push(state.limit.until);
   if (!isResting(state))
-    for (const id of state.roster.underWay) {
+    for (const id of state.readiness.underWay) {
       const phase = state.phases.get(id);
       const moment = phase === undefined ? undefined : waitsUntil(state, phase);
       if (moment !== undefined) moments.push(moment);

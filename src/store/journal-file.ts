@@ -99,6 +99,8 @@ export class FileJournal implements Journal {
   /** What it ended with, if it can be written no more. */
   #broken: unknown;
   #dirty = false;
+  /** The newest synchronisation that was begun. */
+  #syncing: Promise<void> = Promise.resolve();
   #closed = false;
   readonly #whenClosed: () => void;
 
@@ -121,7 +123,7 @@ export class FileJournal implements Journal {
 
   append(facts: readonly Fact[]): RunEvent[] {
     const events = this.#place(facts);
-    this.#timer ??= setTimeout(() => this.#syncSoon(), GROUP_MS);
+    this.#timer ??= setTimeout(() => this.#sync(), GROUP_MS);
     return events;
   }
 
@@ -161,7 +163,14 @@ export class FileJournal implements Journal {
     this.#seq += events.length;
     this.#last = at;
     this.#dirty = true;
-    for (const watcher of this.#watchers) watcher(events);
+    for (const watcher of this.#watchers) {
+      try {
+        watcher(events);
+      } catch {
+        // Whoever only looks must not keep the run from being written.
+        this.#watchers.delete(watcher);
+      }
+    }
     return events;
   }
 
@@ -183,23 +192,25 @@ export class FileJournal implements Journal {
 
   async flush(): Promise<void> {
     if (this.#broken !== undefined) throw this.#broken;
-    if (!this.#dirty || this.#closed) return;
+    if (this.#closed) return;
+    if (this.#dirty) this.#sync();
+    // Also what somebody else began: until it is over nothing is safe.
+    await this.#syncing;
+  }
+
+  #sync(): void {
     this.#dirty = false;
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    try {
-      await syncData(this.#fd);
-    } catch (error) {
-      // The file is closed in this moment: that was synchronised too.
-      if (!this.#closed) throw error;
-    }
-  }
-
-  #syncSoon(): void {
-    this.#timer = undefined;
-    this.#dirty = false;
-    // An error here will show itself, with a caller to tell, at the next flush.
-    fdatasync(this.#fd, () => {});
+    this.#syncing = Promise.all([this.#syncing, syncData(this.#fd)]).then(
+      () => {},
+      (error: unknown) => {
+        // The file was closed in this moment: that synchronised it, too.
+        if (!this.#closed) throw error;
+      },
+    );
+    // Whoever flushes next is told; nobody may be waiting now.
+    this.#syncing.catch(() => {});
   }
 
   /** What is written from here on. */

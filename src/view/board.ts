@@ -3,8 +3,9 @@
  * terminal, the web page, the report and `--json` all read this. A page that opens late gets both as they are, and goes
  * on folding the events that follow.
  */
-import { promptBudget } from "../context/budget.js";
+
 import { allotBudget } from "../context/layers.js";
+import { promptBudget } from "../context/prompt-budget.js";
 import type { RunEvent } from "../run/event.js";
 import { evolve } from "../run/evolve.js";
 import type { RunState } from "../run/state.js";

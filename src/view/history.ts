@@ -119,7 +119,7 @@ const MOST_NOTICES = 300;
 const NONE: Usage & { total: number } = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, total: 0 };
 
 function begin({ seq, at, config }: FactOf<"run-started"> & RunEvent): History {
-  const hands = handoversOn(config);
+  const equipment = handoversOn(config);
   return {
     seq,
     startedAt: at,
@@ -131,8 +131,8 @@ function begin({ seq, at, config }: FactOf<"run-started"> & RunEvent): History {
     marks: [],
     notices: [],
     rules: {
-      hard: { context_threshold: hands ? config.context_threshold : 100 },
-      soft: hands && typeof config.context_soft === "number" ? config.context_soft : undefined,
+      hard: { context_threshold: equipment ? config.context_threshold : 100 },
+      soft: equipment && typeof config.context_soft === "number" ? config.context_soft : undefined,
     },
   };
 }

@@ -82,7 +82,8 @@ export class Runs {
   }
 
   async #rowOf(run: string): Promise<RunRow | undefined> {
-    const board = await this.board(run);
+    // From its journal: what is followed may be a moment behind the version it would be kept under.
+    const board = await this.#read(run);
     if (board === undefined) return undefined;
     const phases = board.phases.filter(({ part_of }) => part_of === undefined);
     return {
@@ -102,7 +103,10 @@ export class Runs {
   /** As it is now; what is followed anyway is not read. */
   async board(run: string): Promise<Board | undefined> {
     const followed = await this.#watched.get(run);
-    if (followed !== undefined) return followed.view.board;
+    return followed === undefined ? this.#read(run) : followed.view.board;
+  }
+
+  async #read(run: string): Promise<Board | undefined> {
     const view = new RunView();
     for (const event of (await this.#store.read(run)).events) view.take(event);
     return view.board;
@@ -110,11 +114,14 @@ export class Runs {
 
   /** Followed from here on, until nobody has looked for a while. */
   async watched(run: string): Promise<Watched> {
-    for (const [id, other] of this.#watched) if ((await other).isIdle()) await this.#forget(id);
+    for (const [id, other] of this.#watched)
+      if ((await other.catch(() => undefined))?.isIdle() === true) await this.#forget(id);
     let watched = this.#watched.get(run);
     if (watched === undefined) {
       watched = Watched.open(this.#store, run);
       this.#watched.set(run, watched);
+      // One that cannot be followed is no trouble for the others.
+      watched.catch(() => this.#watched.delete(run));
     }
     (await watched).looked();
     return watched;
@@ -123,7 +130,7 @@ export class Runs {
   async #forget(run: string): Promise<void> {
     const watched = this.#watched.get(run);
     this.#watched.delete(run);
-    (await watched)?.stop();
+    (await watched?.catch(() => undefined))?.stop();
   }
 
   async close(): Promise<void> {

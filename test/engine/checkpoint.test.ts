@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { World } from "../../src/engine/world.js";
+import type { HeldRun } from "../../src/engine/held-run.js";
 import { roughTokens } from "../../src/handover/bounded.js";
 import { readHanded } from "../../src/handover/handed.js";
 import { call, message, type Reply, say } from "../../src/rehearsal/reply.js";
@@ -11,7 +11,7 @@ import { type RehearsalOptions, type Rehearsed, rehearse } from "../support/rehe
 import { scratchRepo } from "../support/scratch.js";
 
 const TASKS = 5;
-const blobs = ({ store, run }: World): string => join(dirname(store.where(run.state.run)), "blobs");
+const blobs = ({ store, run }: HeldRun): string => join(dirname(store.where(run.state.run)), "blobs");
 const asksCheckpoint = (request: ModelRequest): boolean =>
   lastTexts(request).join("\n").includes("Call `mcp__segno__checkpoint`");
 
@@ -38,7 +38,7 @@ async function expectNothingRedone(run: Rehearsed): Promise<void> {
   for (const event of run.of("progress-reported")) {
     const after = run.of("session-started").filter((started) => started.seq > event.seq);
     for (const started of after) {
-      const prompt = (await run.world.run.getBlob(started.prompt)) ?? "";
+      const prompt = (await run.held.run.getBlob(started.prompt)) ?? "";
       expect(prompt).toContain(`- [x] ${event.task} `);
     }
   }
@@ -138,7 +138,7 @@ describe.concurrent("the checkpoint turn", () => {
     for (const saved of run.of("checkpoint-saved")) expect(saved.source).toBe(source);
     if (source !== "ledger") {
       const second = run.of("session-started")[1];
-      expect(await run.world.run.getBlob(second?.prompt ?? "sha256:")).toContain("THE BLOCK");
+      expect(await run.held.run.getBlob(second?.prompt ?? "sha256:")).toContain("THE BLOCK");
     }
   });
 
@@ -155,7 +155,7 @@ describe.concurrent("the checkpoint turn", () => {
       ),
     );
     await expectNothingRedone(run);
-    const prompt = (await run.world.run.getBlob(run.of("session-started")[1]?.prompt ?? "sha256:")) ?? "";
+    const prompt = (await run.held.run.getBlob(run.of("session-started")[1]?.prompt ?? "sha256:")) ?? "";
     expect(prompt).toContain("[Segno: git shows no change of src/ghost.ts]");
     expect(prompt).toContain("[Segno: task 1.5 was never reported as done]");
     expect(run.of("checkpoint-saved")[0]?.contradictions.length).toBeGreaterThan(2);
@@ -165,11 +165,11 @@ describe.concurrent("the checkpoint turn", () => {
     let damaged = "";
     const run = await withCheckpoint(() => undefined, {
       charsPerTask: 14_000,
-      onEvent: (event, world) => {
-        if (event.type !== "checkpoint-saved" || world === undefined || damaged !== "") return;
-        if (world.run.ledger("1").checkpoints.length < 2 || event.handed === undefined) return;
+      onEvent: (event, held) => {
+        if (event.type !== "checkpoint-saved" || held === undefined || damaged !== "") return;
+        if (held.run.ledger("1").checkpoints.length < 2 || event.handed === undefined) return;
         damaged = event.session;
-        const file = join(blobs(world), event.handed.slice("sha256:".length));
+        const file = join(blobs(held), event.handed.slice("sha256:".length));
         writeFileSync(file, readFileSync(file, "utf8").replace("goal", "goaI"));
       },
     });
@@ -184,16 +184,16 @@ describe.concurrent("the checkpoint turn", () => {
     const run = await withCheckpoint(() => undefined, {
       charsPerTask: 14_000,
       config: { checkpoint_slots: 1 },
-      onEvent: (event, world) => {
-        if (event.type !== "checkpoint-saved" || world === undefined || damaged !== "") return;
-        if (world.run.ledger("1").checkpoints.length < 2 || event.handed === undefined) return;
+      onEvent: (event, held) => {
+        if (event.type !== "checkpoint-saved" || held === undefined || damaged !== "") return;
+        if (held.run.ledger("1").checkpoints.length < 2 || event.handed === undefined) return;
         damaged = event.session;
-        rmSync(join(blobs(world), event.handed.slice("sha256:".length)));
+        rmSync(join(blobs(held), event.handed.slice("sha256:".length)));
       },
     });
     await expectNothingRedone(run);
     const n = run.of("session-started").findIndex(({ session }) => session === damaged);
-    const prompt = (await run.world.run.getBlob(run.of("session-started")[n + 1]?.prompt ?? "sha256:")) ?? "";
+    const prompt = (await run.held.run.getBlob(run.of("session-started")[n + 1]?.prompt ?? "sha256:")) ?? "";
     expect(prompt).toContain("## Checkpoint of the previous session");
     expect(prompt).not.toContain("Goal");
   });
@@ -209,14 +209,14 @@ describe.concurrent("the checkpoint turn", () => {
     }, real);
     expect(run.of("checkpoint-reported").length).toBeGreaterThan(0);
     for (const { handed, session, seq } of run.of("checkpoint-reported")) {
-      expect(readHanded((await run.world.run.getBlob(handed)) ?? "")).toMatchObject({ type: "tool" });
+      expect(readHanded((await run.held.run.getBlob(handed)) ?? "")).toMatchObject({ type: "tool" });
       const rendered = run.of("checkpoint-saved").find((event) => event.session === session);
       expect(rendered).toMatchObject({ handed, source: "tool" });
       expect(rendered?.seq).toBeGreaterThan(seq);
     }
     // It never gets that far: the turn ends at the boundary after the report.
     expect(saved).toBe("");
-    expect(existsSync(join(blobs(run.world), "..", "CHECKPOINT.md"))).toBe(true);
+    expect(existsSync(join(blobs(run.held), "..", "CHECKPOINT.md"))).toBe(true);
   });
 });
 
@@ -233,7 +233,7 @@ describe.concurrent("many handovers", () => {
     expect(started.length).toBeGreaterThan(10);
     expect(run.done).toHaveLength(tasks);
     for (const event of started.slice(1)) {
-      const prompt = (await run.world.run.getBlob(event.prompt)) ?? "";
+      const prompt = (await run.held.run.getBlob(event.prompt)) ?? "";
       const part = prompt.split("## Checkpoint of the previous session")[1]?.split("# Plan:")[0] ?? "";
       expect(roughTokens(part)).toBeLessThanOrEqual(2_000);
       const done = new Set(

@@ -16,7 +16,7 @@ const doorOf = (repo: string): Address =>
 const isType = (type: RunEvent["type"]) => (event: RunEvent) => event.type === type;
 
 /** A bare request: `fetch` would not send these headers as given. */
-function knock(url: string, headers: Record<string, string>): Promise<number> {
+function askHolder(url: string, headers: Record<string, string>): Promise<number> {
   return new Promise((resolve, reject) => {
     const asked = httpRequest(`${url}/pause`, { method: "POST", headers }, (answer) => {
       answer.resume();
@@ -158,15 +158,15 @@ describe.concurrent("two terminals", () => {
       }
     }
     const authorization = `Bearer ${token}`;
-    expect(await knock(url, {})).toBe(401);
-    expect(await knock(url, { authorization: "Bearer 1234" })).toBe(401);
-    expect(await knock(url, { authorization, host: "evil.example:80" })).toBe(403);
-    expect(await knock(url, { authorization, origin: "http://evil.example" })).toBe(403);
+    expect(await askHolder(url, {})).toBe(401);
+    expect(await askHolder(url, { authorization: "Bearer 1234" })).toBe(401);
+    expect(await askHolder(url, { authorization, host: "evil.example:80" })).toBe(403);
+    expect(await askHolder(url, { authorization, origin: "http://evil.example" })).toBe(403);
     expect(sessionToken).not.toBe("");
-    expect(await knock(url, { authorization: `Bearer ${sessionToken}` })).toBe(403);
+    expect(await askHolder(url, { authorization: `Bearer ${sessionToken}` })).toBe(403);
     first.release();
     await second.held();
-    expect(await knock(url, { authorization: `Bearer ${sessionToken}` })).toBe(401);
+    expect(await askHolder(url, { authorization: `Bearer ${sessionToken}` })).toBe(401);
     second.release();
     const ended = await running.ended;
     expect(ended.code).toBe(0);

@@ -93,7 +93,7 @@ describe.concurrent("a run with handovers", () => {
   test("the journal on disk holds every event and replays", async () => {
     const repo = scratchRepo(planFiles([{ id: "1" }]));
     const run = await rehearse({ repo });
-    const read = await run.world.store.read(run.world.run.state.run);
+    const read = await run.held.store.read(run.held.run.state.run);
     expect(read.ok && read.events).toEqual(run.events);
     expect(existsSync(join(repo, ".segno/.gitignore"))).toBe(true);
   });

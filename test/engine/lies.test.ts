@@ -100,7 +100,7 @@ describe.concurrent("lies", () => {
     expect(run.of("phase-inspected")[0]?.unreported).toEqual(["1.2", "1.3", "1.4"]);
     const repair = run.of("session-started")[1];
     expect(repair?.purpose).toBe("remediate");
-    expect(await run.world.run.getBlob(repair?.prompt ?? "sha256:")).toContain("not reported: 1.2, 1.3, 1.4");
+    expect(await run.held.run.getBlob(repair?.prompt ?? "sha256:")).toContain("not reported: 1.2, 1.3, 1.4");
   });
 
   test("completed without any change is reported as suspicious, and fails under suspicious: fail", async () => {

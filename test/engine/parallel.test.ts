@@ -11,7 +11,7 @@ import { git, scratchRepo } from "../support/scratch.js";
 import { TOOL_PREFIX } from "../support/tool-prefix.js";
 
 const worktreesLeft = (run: Rehearsed): string[] =>
-  existsSync(run.world.worktrees) ? readdirSync(run.world.worktrees) : [];
+  existsSync(run.held.worktrees) ? readdirSync(run.held.worktrees) : [];
 
 function expectClean(run: Rehearsed, repo: string): void {
   expect(git(repo, "status", "--porcelain")).toBe("");
@@ -97,11 +97,11 @@ describe.concurrent("phases in parallel", () => {
             : message(call(`${TOOL_PREFIX}phase_result`, { ...RESULT, tasks_completed: [] }));
         return writing(BOTH_APPEND)(request, worker);
       },
-      onEvent: (event, world) => {
-        if (event.type !== "question-asked" || world === undefined) return;
+      onEvent: (event, held) => {
+        if (event.type !== "question-asked" || held === undefined) return;
         expect(event.kind).toBe("merge");
-        place = world.checkouts.get(/Its work is on (\S+);/.exec(event.text)?.[1] ?? "") ?? "";
-        setTimeout(() => answerQuestion(world.run, event.question, "leave", "test"), 1_500);
+        place = held.checkouts.get(/Its work is on (\S+);/.exec(event.text)?.[1] ?? "") ?? "";
+        setTimeout(() => answerQuestion(held.run, event.question, "leave", "test"), 1_500);
       },
     });
     expect(run.status).toBe("failed");

@@ -11,9 +11,9 @@ const ids = (n: number, phaseId = "1") => Array.from({ length: n }, (_, index) =
 /** Answers every question with this, as soon as it is asked. */
 const answering =
   (choice: string): NonNullable<RehearsalOptions["onEvent"]> =>
-  (event, world) => {
-    if (event.type === "question-asked" && world !== undefined)
-      queueMicrotask(() => answerQuestion(world.run, event.question, choice, "test"));
+  (event, held) => {
+    if (event.type === "question-asked" && held !== undefined)
+      queueMicrotask(() => answerQuestion(held.run, event.question, choice, "test"));
   };
 
 describe.concurrent("context policies", () => {
@@ -149,7 +149,7 @@ describe.concurrent("ask", () => {
     expect(run.status).toBe("completed");
     expect(run.of("question-asked")).toHaveLength(1);
     expect(run.of("session-started").length).toBeGreaterThan(1);
-    expect(run.world.run.state.toldOnContext).toBe("force");
+    expect(run.held.run.state.contextAnswer).toBe("force");
     expect(run.done).toEqual(ids(6));
   });
 

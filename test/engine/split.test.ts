@@ -142,12 +142,12 @@ describe.concurrent("a phase that is too large", () => {
       repo,
       config: { split: "ask" },
       behave: (asked, worker) => (refused ? worker(asked) : asking(request(THREE))(asked, worker)),
-      onEvent: (event, world) => {
-        if (event.type !== "question-asked" || world === undefined) return;
+      onEvent: (event, held) => {
+        if (event.type !== "question-asked" || held === undefined) return;
         expect(event.kind).toBe("split");
         expect(event.text).toContain("20a Area 1 (20.1, 20.2, 20.3, 20.4)");
         refused = true;
-        setTimeout(() => answerQuestion(world.run, event.question, "w", "test"), 50);
+        setTimeout(() => answerQuestion(held.run, event.question, "w", "test"), 50);
       },
     });
     expect(run.status).toBe("completed");

@@ -32,7 +32,7 @@ describe.concurrent("going round in circles", () => {
     expect(run.of("phase-failed")[0]).toMatchObject({ category: "stuck", recommendation: "split" });
     const second = run.of("session-started")[1];
     expect(Date.parse(second?.at ?? "") - Date.parse(noticed[1]?.at ?? "")).toBeGreaterThanOrEqual(200);
-    expect(await run.world.run.getBlob(second?.prompt ?? "sha256:")).toContain("because it went round in circles");
+    expect(await run.held.run.getBlob(second?.prompt ?? "sha256:")).toContain("because it went round in circles");
     const handoff = readFileSync(join(repo, ".segno/HANDOFF.md"), "utf8");
     expect(parse(/^---\n([\s\S]*?)\n---/.exec(handoff)?.[1] ?? "")).toMatchObject({
       plan: "PLAN.md",

@@ -40,7 +40,7 @@ describe.concurrent("done means verified", () => {
       message: expect.stringContaining("exit 3"),
     });
     expect(run.of("phase-done").map((event) => event.phase)).toEqual(["3"]);
-    const output = await run.world.run.getBlob(run.of("gate-finished")[0]?.output ?? "sha256:");
+    const output = await run.held.run.getBlob(run.of("gate-finished")[0]?.output ?? "sha256:");
     expect(output).toBe("broken\n");
   });
 

@@ -13,10 +13,10 @@ import { site } from "../support/segno.js";
 const isWork = (request: ModelRequest): boolean => (request.tools ?? []).length > 0;
 const answering =
   (answers: Record<string, string>): NonNullable<RehearsalOptions["onEvent"]> =>
-  (event, world) => {
-    if (event.type !== "question-asked" || world === undefined) return;
+  (event, held) => {
+    if (event.type !== "question-asked" || held === undefined) return;
     const answer = answers[event.kind];
-    if (answer !== undefined) queueMicrotask(() => answerQuestion(world.run, event.question, answer, "test"));
+    if (answer !== undefined) queueMicrotask(() => answerQuestion(held.run, event.question, answer, "test"));
   };
 const needsHuman = call("mcp__segno__phase_result", {
   status: "needs_human_verification",
@@ -43,10 +43,10 @@ describe.concurrent("questions to a person", () => {
     const run = await rehearse({
       repo,
       behave: asksForHuman,
-      onEvent: (event, world) => {
+      onEvent: (event, held) => {
         if (event.type === "phase-started" || event.type === "phase-done") order.push(`${event.type} ${event.phase}`);
-        if (event.type === "phase-done" && event.phase === "2" && world !== undefined)
-          queueMicrotask(() => answerQuestion(world.run, undefined, "pass", "test"));
+        if (event.type === "phase-done" && event.phase === "2" && held !== undefined)
+          queueMicrotask(() => answerQuestion(held.run, undefined, "pass", "test"));
       },
     });
     expect(run.status).toBe("completed");
@@ -131,7 +131,7 @@ describe.concurrent("questions to a person", () => {
       onEvent: answering({ failure: choice }),
     });
     expect(run.status).toBe(status);
-    expect(run.world.run.state.phases.get("1")?.step).toBe(step);
+    expect(run.held.run.state.phases.get("1")?.step).toBe(step);
     const asked = run.of("question-asked")[0];
     expect(asked).toMatchObject({ kind: "failure", text: expect.stringContaining("Phase 1 failed (gate_failed)") });
     if (choice === "continue") {
@@ -146,13 +146,13 @@ describe.concurrent("questions to a person", () => {
       repo,
       attended: true,
       config: { max_remediations: 0 },
-      onEvent: (event, world) => {
-        if (event.type !== "question-asked" || world === undefined) return;
+      onEvent: (event, held) => {
+        if (event.type !== "question-asked" || held === undefined) return;
         const file = join(repo, "plan/phase-1.md");
         queueMicrotask(async () => {
           const { writeFileSync } = await import("node:fs");
           writeFileSync(file, readFileSync(file, "utf8").replace("test -f wanted.txt", "test -f out/1-1.txt"));
-          answerQuestion(world.run, event.question, "revise", "test");
+          answerQuestion(held.run, event.question, "revise", "test");
         });
       },
     });

@@ -148,12 +148,12 @@ describe.concurrent("who did what", () => {
     const start = git(repo, "rev-parse", "HEAD");
     const run = await rehearse({
       repo,
-      onEvent: (event, world) => {
+      onEvent: (event, held) => {
         if (event.type === "phase-done" && event.phase === "1") git(repo, "reset", "-q", "--hard", start);
         if (event.type === "phase-done" && event.phase === "2")
           git(repo, "commit", "-q", "--allow-empty", "-m", "by hand");
-        if (event.type === "question-asked" && world !== undefined)
-          queueMicrotask(() => answerQuestion(world.run, event.question, "continue", "test"));
+        if (event.type === "question-asked" && held !== undefined)
+          queueMicrotask(() => answerQuestion(held.run, event.question, "continue", "test"));
       },
     });
     expect(run.status).toBe("completed");
@@ -161,6 +161,24 @@ describe.concurrent("who did what", () => {
     expect(run.of("warned").some((event) => event.message.includes("1 commits that are not the run's came in"))).toBe(
       true,
     );
+  });
+});
+
+describe.concurrent("HEAD moved while a person was asked something else", () => {
+  test("is asked about after the answer", async () => {
+    const repo = scratchRepo(planFiles([{ id: "1" }, { id: "2" }]));
+    const start = git(repo, "rev-parse", "HEAD");
+    const run = await rehearse({
+      repo,
+      config: { checkpoint_every: 1 },
+      onEvent: (event, held) => {
+        if (event.type === "question-asked" && event.kind === "checkpoint") git(repo, "reset", "-q", "--hard", start);
+        if (event.type === "question-asked" && held !== undefined)
+          queueMicrotask(() => answerQuestion(held.run, event.question, "continue", "test"));
+      },
+    });
+    expect(run.status).toBe("completed");
+    expect(run.of("question-asked").map((event) => event.kind)).toEqual(["checkpoint", "head"]);
   });
 });
 
@@ -275,8 +293,10 @@ describe.concurrent("workspace: worktree", () => {
     await running.event((event) => event.type === "progress-reported");
     running.kill("SIGKILL");
     await running.ended;
+    // How the user's own checkout stands is no matter.
+    git(repo, "checkout", "--quiet", "--detach");
     const resumed = await place.segno(["resume", "--json"], { env }).ended;
-    expect(resumed.code).toBe(0);
+    expect(resumed.code, resumed.stdout + resumed.stderr).toBe(0);
     const branch = git(repo, "for-each-ref", "--format=%(refname:short)", "refs/heads/segno/");
     expect(git(repo, "ls-tree", "-r", "--name-only", branch)).toContain("out/1-3.txt");
     expect(git(repo, "status", "--porcelain")).toBe("");

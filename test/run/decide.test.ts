@@ -4,7 +4,7 @@ import { decide } from "../../src/run/decide.js";
 import type { RunEvent, TurnEnd } from "../../src/run/event.js";
 import { evolve } from "../../src/run/evolve.js";
 import { isAttempted, lastAttempt } from "../../src/run/phase.js";
-import { rosterOf } from "../../src/run/roster.js";
+import { readinessOf } from "../../src/run/readiness.js";
 import type { RunState } from "../../src/run/state.js";
 import { anyChoices, anyLimits, anyPlan, simulate } from "../support/simulation.js";
 
@@ -15,7 +15,7 @@ const replay = (events: readonly RunEvent[]): RunState | undefined => {
 };
 
 /** As it would be if it were made anew. */
-const roster = ({ plan, phases }: RunState) => rosterOf(plan, phases);
+const readiness = ({ plan, phases }: RunState) => readinessOf(plan, phases);
 
 describe("any run, whatever the world answers", () => {
   test("ends, and starts no phase before its dependencies are done, none twice at once, none beyond its limits", () => {
@@ -35,8 +35,8 @@ describe("any run, whatever the world answers", () => {
               !now.parents.has(id),
           );
           // What leaves a question may stand beside what began meanwhile, but only in a worktree of its own.
-          const inCheckout = underWay.filter(([, phase]) => lastAttempt(phase)?.ground.worktree === undefined);
-          if (!now.apart) expect(inCheckout.length).toBeLessThanOrEqual(1);
+          const inCheckout = underWay.filter(([, phase]) => lastAttempt(phase)?.origin.worktree === undefined);
+          if (!now.inWorktrees) expect(inCheckout.length).toBeLessThanOrEqual(1);
           if (event.type === "command-issued" && event.command.type === "start-phase") {
             expect(underWay.length).toBeLessThanOrEqual(limits.parallel);
             const phase = plan.phases.find((candidate) => candidate.id === event.command.phase);
@@ -46,10 +46,10 @@ describe("any run, whatever the world answers", () => {
             .filter((session) => session.step !== "ended")
             .map(({ phase: id }) => {
               const phase = now.phases.get(id);
-              return isAttempted(phase) ? (phase.attempt.ground.worktree?.branch ?? "checkout") : `?${id}`;
+              return isAttempted(phase) ? (phase.attempt.origin.worktree?.branch ?? "checkout") : `?${id}`;
             });
           expect(new Set(places).size).toBe(places.length);
-          expect(roster(now)).toEqual(now.roster);
+          expect(readiness(now)).toEqual(now.readiness);
         });
         const ids = events.flatMap((event) => (event.type === "command-issued" ? [event.command.id] : []));
         expect(new Set(ids).size).toBe(ids.length);

@@ -107,6 +107,18 @@ describe.each(STORES)("the store contract: %s", (_, make) => {
     expect(numbers(seen)).toEqual([1, 2, 3]);
   });
 
+  test("somebody who looks and fails does not keep the run from being written", async () => {
+    const store = make();
+    const journal = await store.create(RUN, lease);
+    await store.watch(RUN, () => {
+      throw new Error("a screen that fails");
+    });
+    journal.append([warned(1)]);
+    await journal.submit([warned(2)], () => {});
+    expect(numbers(await eventsIn(store))).toEqual([1, 2]);
+    await journal.close();
+  });
+
   test("runs are listed newest first, change their version when they change, and are gone when removed", async () => {
     const store = make();
     for (const run of ["20260101-000000-aaaa", "20260102-000000-aaaa"]) {

@@ -169,7 +169,13 @@ class MemoryJournal implements Journal {
       events.push(event);
     }
     this.#known = this.#kept.events.length;
-    for (const watcher of this.#kept.watchers) watcher(events);
+    for (const watcher of this.#kept.watchers) {
+      try {
+        watcher(events);
+      } catch {
+        this.#kept.watchers.delete(watcher);
+      }
+    }
     return events;
   }
 

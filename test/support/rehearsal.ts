@@ -7,9 +7,9 @@ import { findProcesses } from "../../src/agents/processes.js";
 import { type Config, configSchema } from "../../src/config/schema.js";
 import type { Learned } from "../../src/context/forecast.js";
 import { conductRun } from "../../src/engine/conduct.js";
+import type { Equipment, HeldRun } from "../../src/engine/held-run.js";
 import { resumeRun } from "../../src/engine/resume.js";
 import { preparePlan, startRun } from "../../src/engine/start.js";
-import type { Hands, World } from "../../src/engine/world.js";
 import { type Behaviour, type Exchange, startStandIn } from "../../src/rehearsal/server.js";
 import { rehearsalEnv } from "../../src/rehearsal/stage.js";
 import { worker } from "../../src/rehearsal/worker.js";
@@ -37,14 +37,14 @@ export interface RehearsalOptions {
   /** What earlier phases of this repository taught. */
   learned?: Learned;
   /** Called with each event, as it happens. */
-  onEvent?: (event: RunEvent, world: World | undefined) => void;
+  onEvent?: (event: RunEvent, held: HeldRun | undefined) => void;
 }
 
 export interface Rehearsed {
   status: string;
   events: RunEvent[];
-  world: World;
-  hands: Hands;
+  held: HeldRun;
+  equipment: Equipment;
   exchanges: Exchange[];
   /** Every task the stand-in did, as `phase/task`, in order. */
   done: string[];
@@ -69,7 +69,7 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
   const made = await agentOf(options.agent ?? "in-process", scripted);
   const { agent, url } = options.with === undefined ? made : { ...made, agent: options.with };
   const env = { ...rehearsalEnv({ folder: home, repository: options.repo, home }, url), ...options.env };
-  let world: World | undefined;
+  let held: HeldRun | undefined;
   const prepared = await preparePlan(options.repo, "PLAN.md", {});
   if (!prepared.ok) throw new Error(`the plan is not sound: ${JSON.stringify(prepared.failure)}`);
   const config = configSchema.parse({
@@ -78,7 +78,7 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
     ...options.config,
   });
   if (options.learned !== undefined) await new FileStore(options.repo).learn(agent.name, options.learned);
-  const hands: Hands = {
+  const equipment: Equipment = {
     agent,
     agentEnv: env,
     gateEnv: env,
@@ -87,7 +87,7 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
     worktrees: join(home, "worktrees"),
     onEvent: (event) => {
       events.push(event);
-      options.onEvent?.(event, world);
+      options.onEvent?.(event, held);
     },
   };
   const started = await startRun(
@@ -101,17 +101,17 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
       allowDirty: options.allowDirty ?? false,
       attended: options.attended,
     },
-    hands,
+    equipment,
   );
   if (!started.ok) throw new Error(`the run did not start: ${JSON.stringify(started.failure)}`);
-  world = started.value;
-  const status = await conductRun(world);
-  await expectNoProcess(world.run.state.run);
+  held = started.value;
+  const status = await conductRun(held);
+  await expectNoProcess(held.run.state.run);
   return {
     status,
     events,
-    world,
-    hands,
+    held,
+    equipment,
     exchanges,
     done,
     of: (type) => events.filter((event): event is FactOf<typeof type> & RunEvent => event.type === type),
@@ -133,9 +133,9 @@ async function agentOf(
 }
 
 /** Takes the run up again, with the same stand-in. */
-export async function resumeRehearsal({ world, hands }: Rehearsed): Promise<string> {
-  const { run, config } = world.run.state;
-  const resumed = await resumeRun(new FileStore(world.top), world.top, run, config, hands);
+export async function resumeRehearsal({ held, equipment }: Rehearsed): Promise<string> {
+  const { run, config } = held.run.state;
+  const resumed = await resumeRun(new FileStore(held.top), held.top, run, config, equipment);
   if (!resumed.ok) throw new Error(`the run was not resumed: ${JSON.stringify(resumed.failure)}`);
   const status = await conductRun(resumed.value);
   await expectNoProcess(run);

@@ -179,7 +179,7 @@ describe.skipIf(CHROMIUM === undefined)("the web page, in Chromium", () => {
     const running = place.segno(["run", "PLAN.md", "--json"]);
     const door = await doorOf(place, running);
     const { port } = new URL(door.url);
-    const knock = (path: string, headers: Record<string, string>, method = "GET"): Promise<number> =>
+    const askHolder = (path: string, headers: Record<string, string>, method = "GET"): Promise<number> =>
       new Promise((resolve, reject) => {
         const asked = request({ host: "127.0.0.1", port, path, method, headers }, (response) => {
           response.resume();
@@ -189,17 +189,17 @@ describe.skipIf(CHROMIUM === undefined)("the web page, in Chromium", () => {
         asked.end(method === "POST" ? "{}" : undefined);
       });
     const cookie = `segno_${port}=${door.token}`;
-    expect(await knock("/", {})).toBe(401);
-    expect(await knock("/?token=wrong", {})).toBe(401);
-    expect(await knock("/", { cookie: `segno_${port}=wrong` })).toBe(401);
-    expect(await knock("/", { cookie, host: "evil.example" })).toBe(403);
-    expect(await knock("/api/runs", { cookie, origin: "http://evil.example" })).toBe(403);
-    expect(await knock("/stop", { cookie, origin: "http://evil.example" }, "POST")).toBe(403);
-    expect(await knock("/stop", { cookie }, "POST")).toBe(403);
-    expect(await knock("/assets/..%2f..%2fcli%2fmain.js", { cookie })).toBe(404);
-    expect(await knock("/api/runs/..%2f..%2f/board", { cookie })).toBe(404);
-    expect(await knock(`/api/runs/${door.run}/blobs/..%2fjournal.jsonl`, { cookie })).toBe(404);
-    expect(await knock("/api/runs", { cookie })).toBe(200);
+    expect(await askHolder("/", {})).toBe(401);
+    expect(await askHolder("/?token=wrong", {})).toBe(401);
+    expect(await askHolder("/", { cookie: `segno_${port}=wrong` })).toBe(401);
+    expect(await askHolder("/", { cookie, host: "evil.example" })).toBe(403);
+    expect(await askHolder("/api/runs", { cookie, origin: "http://evil.example" })).toBe(403);
+    expect(await askHolder("/stop", { cookie, origin: "http://evil.example" }, "POST")).toBe(403);
+    expect(await askHolder("/stop", { cookie }, "POST")).toBe(403);
+    expect(await askHolder("/assets/..%2f..%2fcli%2fmain.js", { cookie })).toBe(404);
+    expect(await askHolder("/api/runs/..%2f..%2f/board", { cookie })).toBe(404);
+    expect(await askHolder(`/api/runs/${door.run}/blobs/..%2fjournal.jsonl`, { cookie })).toBe(404);
+    expect(await askHolder("/api/runs", { cookie })).toBe(200);
 
     const browser = await openBrowser();
     const page = await browser.newPage();

@@ -1,6 +1,6 @@
 /** `progress` and `done`: for agents without MCP, which find the run through the environment Segno gave them. */
 import { printFailure } from "../print.js";
-import { knockAndSay } from "./steer.js";
+import { askAndSay } from "./steer.js";
 
 export interface DoneFlags {
   phase: string;
@@ -46,5 +46,5 @@ async function report(path: string, body: object, json: boolean): Promise<number
       json,
     );
   }
-  return knockAndSay({ url, token }, path, body, json);
+  return askAndSay({ url, token }, path, body, json);
 }

@@ -104,13 +104,13 @@ export async function undoCommand(run: string | undefined, flags: UndoFlags): Pr
 
 /** The run's commits, less those in worktrees of phases that were never merged. */
 async function onTheBranch({ git, made, events }: Found): Promise<string[]> {
-  const apart = new Set(
+  const inWorktrees = new Set(
     events.flatMap((event) => (event.type === "phase-started" && event.worktree !== undefined ? [event.phase] : [])),
   );
   const shas: string[] = [];
   for (const { sha, phase, ref } of made) {
     if (ref !== undefined) continue;
-    if (apart.has(phase) && !(await contains(git, "HEAD", sha))) continue;
+    if (inWorktrees.has(phase) && !(await contains(git, "HEAD", sha))) continue;
     shas.push(sha);
   }
   return shas;

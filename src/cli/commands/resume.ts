@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { findInterrupted, type Interrupted } from "../../engine/interrupted.js";
-import { checkoutOf, readRun, resumeRun } from "../../engine/resume.js";
+import { readRun, repositoryOn, resumeRun } from "../../engine/resume.js";
 import { FileStore } from "../../store/file.js";
 import type { Store } from "../../store/store.js";
 import { agentFor } from "../agent.js";
 import { conduct } from "../conduct.js";
-import { agentProblem, realHands } from "../hands.js";
+import { agentProblem, realEquipment } from "../equipment.js";
 import { permissionMode } from "../permission.js";
 import { printFailure } from "../print.js";
 import { goesToBackground, runInBackground, type ScreenFlags } from "../screen.js";
@@ -57,18 +57,22 @@ export async function goOn(
   if (!mode.ok) return printFailure(mode.failure, json);
   // What was decided about its age here holds there, too.
   const decided = { SEGNO_RESUME_WINDOW_HOURS: "8760" };
-  if (goesToBackground(flags)) return runInBackground(top, flags, [], decided);
+  const place = await repositoryOn(top, state.branch);
+  if (!place.ok) return printFailure(place.failure, json);
+  const { top: at } = place.value.git;
+  if (goesToBackground(flags)) return runInBackground(at, flags, [], decided);
   const agent = await agentFor(chosen.agent, "user");
   if (!agent.ok) return printFailure(agent.failure, json);
-  const { hands, view } = realHands(agent.value, mode.value, chosen, json);
-  const place = await checkoutOf(top, state.branch);
-  if (!place.ok) return printFailure(place.failure, json);
-  const unusable = await agentProblem(hands, join(place.value.git.top, state.folder));
+  const { equipment, view } = realEquipment(agent.value, mode.value, chosen, json);
+  const unusable = await agentProblem(equipment, join(at, state.folder));
   if (unusable !== undefined) return printFailure(unusable, json);
   if (!json) console.log(`Going on with run ${run} of ${state.plan.file}.`);
   for (const event of (await store.read(run)).events) view.take(event);
   const signals = listenToSignals();
-  const resumed = await resumeRun(store, top, run, { ...chosen, permission_mode: mode.value }, hands);
+  // Its own checkout has its own lock.
+  const own = new FileStore(at);
+  const held = (await own.list()).includes(run) ? own : store;
+  const resumed = await resumeRun(held, at, run, { ...chosen, permission_mode: mode.value }, equipment);
   return resumed.ok
     ? conduct(resumed.value, view, signals, { json, dashboard: flags.dashboard })
     : printFailure(resumed.failure, json);

@@ -8,15 +8,15 @@ import { agentFor } from "../agent.js";
 import { askChoice, isTerminal } from "../ask.js";
 import { conduct } from "../conduct.js";
 import { dryRun } from "../dry-run.js";
+import { agentProblem, realEquipment } from "../equipment.js";
 import { readFormat } from "../format.js";
-import { agentProblem, realHands } from "../hands.js";
 import { permissionMode } from "../permission.js";
 import { printFailure } from "../print.js";
+import { openRunWorktree } from "../run-worktree.js";
 import { goesToBackground, runInBackground } from "../screen.js";
 import { type ConfigFlags, readSettings, type Settings } from "../settings.js";
 import { listenToSignals } from "../signals.js";
 import { repositoryTop } from "../top.js";
-import { openWorkplace } from "../workplace.js";
 import { goOn } from "./resume.js";
 
 export interface RunFlags extends ConfigFlags {
@@ -61,37 +61,37 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
   if (!interrupted.ok) return fail(interrupted.failure);
   const { top } = prepared.value.repository.git;
   if (interrupted.value !== undefined) return goOn(new FileStore(top), top, interrupted.value, settings.value, flags);
-  const apart = settings.value.config.workspace === "worktree";
-  const dirty = apart || flags.allowDirty === true ? undefined : await dirtyTree(prepared.value);
+  const inWorktree = settings.value.config.workspace === "worktree";
+  const dirty = inWorktree || flags.allowDirty === true ? undefined : await dirtyTree(prepared.value);
   if (dirty !== undefined) return fail(dirty);
   const mode = await permissionMode(settings.value.config, settings.value.file, json);
   if (!mode.ok) return fail(mode.failure);
   if (goesToBackground(flags)) return runInBackground(top, flags, ["--fresh"]);
   const agent = await agentFor(settings.value.config.agent, "user");
   if (!agent.ok) return fail(agent.failure);
-  const { hands, view } = realHands(agent.value, mode.value, settings.value.config, json);
+  const { equipment, view } = realEquipment(agent.value, mode.value, settings.value.config, json);
   const config = { ...settings.value.config, permission_mode: mode.value };
-  const unusable = await agentProblem(hands, process.cwd());
+  const unusable = await agentProblem(equipment, process.cwd());
   if (unusable !== undefined) return fail(unusable);
-  const workplace = apart ? await openWorkplace(prepared.value, plan, reading, config) : undefined;
-  if (workplace?.ok === false) return fail(workplace.failure);
-  const place = workplace?.value ?? { prepared: prepared.value, cwd: process.cwd(), close: undefined };
+  const worktree = inWorktree ? await openRunWorktree(prepared.value, plan, reading, config) : undefined;
+  if (worktree?.ok === false) return fail(worktree.failure);
+  const place = worktree?.value ?? { prepared: prepared.value, cwd: process.cwd(), close: undefined };
   const signals = listenToSignals();
   const started = await startRun(
     new FileStore(place.prepared.repository.git.top),
     place.prepared,
     {
       cwd: place.cwd,
-      config: apart ? { ...config, branch: "current" } : config,
+      config: inWorktree ? { ...config, branch: "current" } : config,
       mode: "run",
       gates: "block",
-      allowDirty: apart || flags.allowDirty === true,
+      allowDirty: inWorktree || flags.allowDirty === true,
       only: selected.ids,
       force: flags.force,
       attended: isTerminal(json) || process.env.SEGNO_ATTENDED === "1",
       format: format.value,
     },
-    hands,
+    equipment,
   );
   if (!started.ok) return fail(started.failure);
   const code = await conduct(started.value, view, signals, { json, dashboard: flags.dashboard });

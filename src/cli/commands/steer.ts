@@ -6,8 +6,8 @@ import { answerQuestion } from "../../engine/questions.js";
 import { appendToRun } from "../../engine/resume.js";
 import { FileStore } from "../../store/file.js";
 import type { Address, Store } from "../../store/store.js";
+import { askHolder } from "../ask-holder.js";
 import { EXIT } from "../exit.js";
-import { knock } from "../knock.js";
 import { printFailure } from "../print.js";
 import { repositoryTop } from "../top.js";
 
@@ -19,7 +19,7 @@ export async function steerCommand(act: Act, flags: { json?: boolean }): Promise
   if (!top.ok) return printFailure(top.failure, json);
   const store = new FileStore(top.value);
   const live = await liveRun(store);
-  if (live !== undefined) return knockAndSay(live, act, {}, json);
+  if (live !== undefined) return askAndSay(live, act, {}, json);
   const left = await findInterrupted(store, undefined, new Date());
   return say(
     json,
@@ -36,7 +36,7 @@ export async function skipCommand(phase: string, flags: { json?: boolean }): Pro
   if (!top.ok) return printFailure(top.failure, json);
   const store = new FileStore(top.value);
   const live = await liveRun(store);
-  if (live !== undefined) return knockAndSay(live, "skip", { phase }, json);
+  if (live !== undefined) return askAndSay(live, "skip", { phase }, json);
   const left = await findInterrupted(store, undefined, new Date());
   if (left === undefined) return say(json, false, "No run is in progress or interrupted here.");
   // Nobody holds the run: what is asked is written into its journal for whoever takes it up again.
@@ -56,7 +56,7 @@ export async function answerCommand(words: string[], flags: { json?: boolean }):
   const store = new FileStore(top.value);
   const live = await liveRun(store);
   if (live !== undefined && (named === undefined || named === live.run)) {
-    return knockAndSay(live, "answer", { question, answer }, json);
+    return askAndSay(live, "answer", { question, answer }, json);
   }
   const left = named ?? (await findInterrupted(store, undefined, new Date()))?.run;
   if (left === undefined || !(await store.list()).includes(left)) {
@@ -74,13 +74,13 @@ async function liveRun(store: Store): Promise<Address | undefined> {
 }
 
 /** Knocks, and says what came back. */
-export async function knockAndSay(
+export async function askAndSay(
   door: Pick<Address, "url" | "token">,
   path: string,
   body: object,
   json: boolean,
 ): Promise<number> {
-  const { ok, message } = await knock(door, path, body);
+  const { ok, message } = await askHolder(door, path, body);
   return say(json, ok, message);
 }
 

@@ -5,14 +5,14 @@ import { markPlanFile } from "../../plan/write-back.js";
 import type { CommitKind } from "../../run/command.js";
 import { type Attempt, lastAttempt } from "../../run/phase.js";
 import { phaseOf } from "../../run/state.js";
-import { groundOf } from "../ground.js";
+import { checkoutOf } from "../checkout.js";
 import { removeHandoff, writeHandoff } from "../handoff.js";
+import type { HeldRun } from "../held-run.js";
 import { markPlan } from "../marks.js";
 import type { Performer } from "../performer.js";
 import { planFiles } from "../plan-files.js";
 import { contentHash } from "../plan-reading.js";
 import { coolDown } from "../warm.js";
-import type { World } from "../world.js";
 
 /** What git cannot do is a failed commit, not the end of the run; anything else is a bug. */
 function asFailure(error: unknown): Extract<CommitOutcome, { type: "failed" }> {
@@ -23,23 +23,28 @@ function asFailure(error: unknown): Extract<CommitOutcome, { type: "failed" }> {
 const MB = 1024 * 1024;
 
 /** Commits what the phase changed; with the last commit of a phase go the marks in the plan. */
-export const commit: Performer<"commit"> = async (world, { id, phase, attempt, kind }) => {
-  const { run } = world;
+export const commit: Performer<"commit"> = async (held, { id, phase, attempt, kind }) => {
+  const { run } = held;
   const { plan, config } = run.state;
-  const state = attemptOf(world, phase);
-  const { ground } = state;
+  const state = lastAttempt(run.state.phases.get(phase));
+  if (state === undefined) {
+    const why = "the phase was skipped meanwhile";
+    await run.record({ type: "commit-skipped", command: id, phase, attempt, kind, why });
+    return;
+  }
+  const { origin } = state;
   const { merge } = state.train;
-  const { git, branch } = groundOf(world, phase);
-  if (kind !== "handover") await coolDown(world, phase);
+  const { git, branch } = checkoutOf(held, phase);
+  if (kind !== "handover") await coolDown(held, phase);
   if (kind === "handover" && merge !== undefined) {
     await run.record({ type: "commit-skipped", command: id, phase, attempt, kind, why: "a merge is under way" });
     return;
   }
-  await reportPlanEdits(world, phase, state);
-  await reportStashes(world, phase, state);
-  const marked = await marksFor(world, phase, state, kind);
-  if (kind === "failed") await writeHandoff(world, phase);
-  if (kind === "phase") removeHandoff(world, phase);
+  await reportPlanEdits(held, phase, state);
+  await reportStashes(held, phase, state);
+  const marked = await marksFor(held, phase, state, kind);
+  if (kind === "failed") await writeHandoff(held, phase);
+  if (kind === "phase") removeHandoff(held, phase);
   if (kind === "failed" && !config.commit_on_failure) {
     await run.record({ type: "commit-skipped", command: id, phase, attempt, kind, why: "commit_on_failure is off" });
     return;
@@ -48,14 +53,14 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
     message: messageOf(config.commit_message_template, phase, phaseOf(run.state, phase).title, kind),
     run: run.state.run,
     command: id,
-    trailers: trailersOf(world, phase, state, kind === "phase" ? "done" : PARTIAL),
+    trailers: trailersOf(held, phase, state, kind === "phase" ? "done" : PARTIAL),
     // What is merged in is compared with what the phase had before.
-    baseline: kind === "merge" && merge !== undefined ? merge.tip : ground.baseline,
-    head: kind === "merge" && merge !== undefined ? merge.tip : ground.head,
+    baseline: kind === "merge" && merge !== undefined ? merge.tip : origin.baseline,
+    head: kind === "merge" && merge !== undefined ? merge.tip : origin.head,
     merging: kind === "merge",
-    staged: ground.staged,
+    staged: origin.staged,
     // What the user changes in their checkout is nowhere else.
-    usersPaths: ground.worktree === undefined ? run.state.usersPaths : new Map(),
+    usersPaths: origin.worktree === undefined ? run.state.usersPaths : new Map(),
     branch,
     limits: { maxFileBytes: config.max_file_mb * MB, maxBinaryBytes: config.max_binary_mb * MB },
     plan: { files: plan.files, marked },
@@ -106,18 +111,18 @@ export const commit: Performer<"commit"> = async (world, { id, phase, attempt, k
  * run's checkout, and a merge takes them as they came.
  */
 async function marksFor(
-  world: World,
+  held: HeldRun,
   phase: string,
-  { progress, ground, train }: Attempt,
+  { progress, origin, train }: Attempt,
   kind: CommitKind,
 ): Promise<Map<string, string>> {
   const { merge } = train;
-  const { worktree } = ground;
+  const { worktree } = origin;
   const none = new Map<string, string>();
   if (kind === "handover" || (kind === "phase" && worktree !== undefined)) return none;
-  if (kind === "merge") return merge === undefined ? none : plansAt(world, merge.base);
+  if (kind === "merge") return merge === undefined ? none : plansAt(held, merge.base);
   const marked = await markPlan(
-    world,
+    held,
     phase,
     { status: kind === "phase" ? "done" : "failed", tasksDone: progress.tasksDone },
     "HEAD",
@@ -125,7 +130,7 @@ async function marksFor(
   return worktree === undefined ? marked : none;
 }
 
-async function plansAt({ git, run }: World, commit: string): Promise<Map<string, string>> {
+async function plansAt({ git, run }: HeldRun, commit: string): Promise<Map<string, string>> {
   const contents = new Map<string, string>();
   for (const file of run.state.plan.files) {
     const shown = await git.attempt(["cat-file", "blob", `${commit}:${file}`]);
@@ -135,9 +140,9 @@ async function plansAt({ git, run }: World, commit: string): Promise<Map<string,
 }
 
 /** What was stashed while the phase worked is in no commit: somebody should know. Segno never touches a stash. */
-async function reportStashes(world: World, phase: string, { startedAt }: Attempt): Promise<void> {
-  const { run } = world;
-  const { git } = groundOf(world, phase);
+async function reportStashes(held: HeldRun, phase: string, { startedAt }: Attempt): Promise<void> {
+  const { run } = held;
+  const { git } = checkoutOf(held, phase);
   const log = await git.attempt(["log", "-g", "--format=%ct", "refs/stash"]);
   if (!log.ok) return;
   // Git counts in seconds.
@@ -146,13 +151,6 @@ async function reportStashes(world: World, phase: string, { startedAt }: Attempt
   if (made.length === 0) return;
   const message = `${made.length === 1 ? "A stash was" : `${made.length} stashes were`} made while phase ${phase} worked: what is in it is in no commit. Look at it with git stash list.`;
   run.warn(message, phase);
-}
-
-/** A failed phase's last attempt is what it left. */
-function attemptOf({ run }: World, phase: string): Attempt {
-  const attempt = lastAttempt(run.state.phases.get(phase));
-  if (attempt === undefined) throw new Error(`phase ${phase} has no attempt`);
-  return attempt;
 }
 
 export function messageOf(template: string, phase: string, name: string, kind: CommitKind): string {
@@ -166,34 +164,34 @@ export function messageOf(template: string, phase: string, name: string, kind: C
 
 /** What a commit says of its phase, for people and for later runs. */
 export const trailersOf = (
-  world: World,
+  held: HeldRun,
   phase: string,
   state: Attempt,
   status: string,
 ): (readonly [string, string])[] => [
-  [TRAILERS.plan, world.run.state.plan.file],
+  [TRAILERS.plan, held.run.state.plan.file],
   [TRAILERS.phase, phase],
-  [TRAILERS.tasks, taskTrailer(phaseOf(world.run.state, phase).tasks, state.progress.tasksDone)],
+  [TRAILERS.tasks, taskTrailer(phaseOf(held.run.state, phase).tasks, state.progress.tasksDone)],
   [TRAILERS.status, status],
   ["Segno-Attempt", String(state.number)],
-  ["Co-Authored-By", world.agent.credit(modelOf(world, state))],
+  ["Co-Authored-By", held.agent.credit(modelOf(held, state))],
 ];
 
-const modelOf = ({ run }: World, { progress }: Attempt): string =>
+const modelOf = ({ run }: HeldRun, { progress }: Attempt): string =>
   run.state.sessions.get(progress.sessions.at(-1) ?? "")?.model ?? run.state.config.model ?? "default model";
 
 /** An agent's edit to a plan file changes nothing: the run's plan is frozen. It is said, and left out of the commit. */
-async function reportPlanEdits(world: World, phase: string, state: Attempt): Promise<void> {
-  const { run } = world;
+async function reportPlanEdits(held: HeldRun, phase: string, state: Attempt): Promise<void> {
+  const { run } = held;
   const { plan } = run.state;
-  const { git, top } = groundOf(world, phase);
+  const { git, top } = checkoutOf(held, phase);
   // In a merged state they hold what others marked.
   if (state.train.merge !== undefined) return;
   const { read: readPlanFile } = planFiles(top);
   const files: string[] = [];
   const seen: string[] = [];
   for (const file of plan.files) {
-    const before = await git.attempt(["cat-file", "blob", `${state.ground.baseline}:${file}`]);
+    const before = await git.attempt(["cat-file", "blob", `${state.origin.baseline}:${file}`]);
     const now = readPlanFile(file);
     if (!before.ok || typeof now !== "string" || now === before.stdout || run.agentsPlans.has(contentHash(now)))
       continue;

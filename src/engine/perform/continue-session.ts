@@ -5,16 +5,16 @@ import { sendTurn } from "../turn.js";
 import { warmUp } from "../warm.js";
 
 /** One more turn in the same live process, where the prompt cache is warm: a nudge, or the checkpoint. */
-export const continueSession: Performer<"continue-session"> = async (world, command) => {
+export const continueSession: Performer<"continue-session"> = async (held, command) => {
   const { id, session, phase, attempt, turn, next } = command;
-  const { run } = world;
-  const live = world.sessions.get(session);
+  const { run } = held;
+  const live = held.sessions.get(session);
   if (live === undefined) throw new Error(`session ${session} is not live`);
   run.append({ type: "turn-started", session, phase, attempt, turn });
   const asksCheckpoint = turn === "checkpoint";
-  if (next !== undefined) await warmUp(world, { ...next, phase, attempt });
-  const end = await sendTurn(world, live, withKind(world.texts[turn], turn), asksCheckpoint);
-  if (asksCheckpoint) await saveCheckpoint(world, live, { session, phase, attempt }, end);
+  if (next !== undefined) await warmUp(held, { ...next, phase, attempt });
+  const end = await sendTurn(held, live, withKind(held.texts[turn], turn), asksCheckpoint);
+  if (asksCheckpoint) await saveCheckpoint(held, live, { session, phase, attempt }, end);
   const said = live.said === "" ? undefined : run.putBlob(live.said);
   await run.record({ type: "turn-ended", command: id, session, phase, attempt, end, said });
 };

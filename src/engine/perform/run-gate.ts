@@ -7,21 +7,21 @@ import type { Gate } from "../../plan/model.js";
 import { type GateToPass, gatesToPass } from "../../run/merging.js";
 import { isAttempted } from "../../run/phase.js";
 import { stateOfPhase } from "../../run/state.js";
-import { type Ground, groundOf } from "../ground.js";
+import { type Checkout, checkoutOf } from "../checkout.js";
+import type { HeldRun } from "../held-run.js";
 import { markerOf } from "../marker.js";
 import type { Performer } from "../performer.js";
 import { isInside } from "../plan-files.js";
 import { setUpWorktree } from "../set-up.js";
-import type { World } from "../world.js";
 
 /** Judges one frozen gate. Commands run in the directory the run was started in. */
-export const runGate: Performer<"run-gate"> = async (world, { id, phase, attempt, gate: gateId, round }) => {
-  const { run } = world;
+export const runGate: Performer<"run-gate"> = async (held, { id, phase, attempt, gate: gateId, round }) => {
+  const { run } = held;
   const state = stateOfPhase(run.state, phase);
   if (!isAttempted(state)) throw new Error(`phase ${phase} has no attempt`);
   const gate = gatesToPass(run.state, phase, state.attempt).find((candidate) => candidate.id === gateId);
   if (gate === undefined) throw new Error(`phase ${phase} has no gate ${gateId}`);
-  const { passed, exit, ms, why, output: text } = await judge(world, gate, id, groundOf(world, phase));
+  const { passed, exit, ms, why, output: text } = await judge(held, gate, id, checkoutOf(held, phase));
   const output = run.putBlob(text);
   const { name } = gate;
   await run.record({
@@ -41,17 +41,17 @@ export const runGate: Performer<"run-gate"> = async (world, { id, phase, attempt
 };
 
 async function judge(
-  world: World,
+  held: HeldRun,
   { check }: GateToPass,
   id: string,
-  ground: Ground,
+  ground: Checkout,
 ): Promise<Omit<GateVerdict, "stdout">> {
-  const { run } = world;
+  const { run } = held;
   switch (check.type) {
     case "command":
       return run.state.config.gates_on === "tree"
-        ? runCommand(world, check, id, ground.cwd)
-        : runClean(world, check, id, ground);
+        ? runCommand(held, check, id, ground.cwd)
+        : runClean(held, check, id, ground);
     case "file": {
       const path = join(ground.top, check.path);
       const passed =
@@ -74,7 +74,7 @@ async function judge(
 type CommandCheck = Extract<Gate["check"], { type: "command" }>;
 
 function runCommand(
-  { run, gateEnv }: World,
+  { run, gateEnv }: HeldRun,
   { command, prints, noDecrease }: CommandCheck,
   id: string,
   cwd: string,
@@ -92,15 +92,15 @@ function runCommand(
 
 /** On a clean checkout of what would be committed, prepared as the user says. */
 async function runClean(
-  world: World,
+  held: HeldRun,
   check: CommandCheck,
   id: string,
-  { git }: Ground,
+  { git }: Checkout,
 ): Promise<Omit<GateVerdict, "stdout">> {
   return withCleanCheckout(git, async (checkout) => {
-    const setup = await setUpWorktree(world, checkout, id);
+    const setup = await setUpWorktree(held, checkout, id);
     if (setup !== undefined) return { ...setup, why: `worktree_setup: ${setup.why}` };
-    return runCommand(world, check, id, join(checkout, world.run.state.folder));
+    return runCommand(held, check, id, join(checkout, held.run.state.folder));
   });
 }
 

@@ -4,12 +4,12 @@ import { type PhaseBaseline, takeBaseline } from "../../git/start.js";
 import { ensureWorktree } from "../../git/worktree.js";
 import type { Attempt, Worktree } from "../../run/phase.js";
 import { stateOfPhase } from "../../run/state.js";
-import { targetOf } from "../ground.js";
+import { mergeTargetOf } from "../checkout.js";
+import type { HeldRun } from "../held-run.js";
 import { markPlan } from "../marks.js";
 import type { Performer } from "../performer.js";
 import { takeUpPlanChanges } from "../plan-reading.js";
 import { setUpWorktree } from "../set-up.js";
-import type { World } from "../world.js";
 
 function asGitError(error: unknown): GitError {
   if (error instanceof GitError) return error;
@@ -20,11 +20,11 @@ function asGitError(error: unknown): GitError {
  * Takes up what the user changed in the plan, then remembers the tree before the phase, so that its commits hold exactly
  * what it changed. A further attempt keeps the first one's: what that left in the tree is the phase's own work.
  */
-export const startPhase: Performer<"start-phase"> = async (world, { id, phase, attempt, apart }) => {
-  const { run } = world;
+export const startPhase: Performer<"start-phase"> = async (held, { id, phase, attempt, apart }) => {
+  const { run } = held;
   // Only one phase at a time begins: the plan is read, and branches are made, in one place.
   const before = starting.get(run) ?? Promise.resolve();
-  const begun = before.then(() => begin(world, id, phase, attempt, apart === true));
+  const begun = before.then(() => begin(held, id, phase, attempt, apart === true));
   starting.set(
     run,
     begun.catch(() => {}),
@@ -33,19 +33,19 @@ export const startPhase: Performer<"start-phase"> = async (world, { id, phase, a
   if (taken === undefined) return;
   const { head, baseline, staged, worktree } = taken;
   // Installing things takes its time: everyone does that at once.
-  const folder = worktree === undefined ? undefined : world.checkouts.get(worktree.branch);
-  const setup = folder === undefined ? undefined : await setUpWorktree(world, folder, id);
+  const folder = worktree === undefined ? undefined : held.checkouts.get(worktree.branch);
+  const setup = folder === undefined ? undefined : await setUpWorktree(held, folder, id);
   if (setup === undefined) {
     await run.record({ type: "phase-started", command: id, phase, attempt, head, baseline, staged, worktree });
     return;
   }
-  await notReady(world, { id, phase, attempt }, `worktree_setup: ${setup.why}\n${setup.output.trim().slice(-2_000)}`);
+  await notReady(held, { id, phase, attempt }, `worktree_setup: ${setup.why}\n${setup.output.trim().slice(-2_000)}`);
 };
 
-const starting = new WeakMap<World["run"], Promise<unknown>>();
+const starting = new WeakMap<HeldRun["run"], Promise<unknown>>();
 
 async function notReady(
-  { run }: World,
+  { run }: HeldRun,
   { id, phase, attempt }: { id: string; phase: string; attempt: number },
   why: string,
 ): Promise<void> {
@@ -58,14 +58,14 @@ async function notReady(
 
 /** Where the phase will work; undefined if it does not begin now. */
 async function begin(
-  world: World,
+  held: HeldRun,
   id: string,
   phase: string,
   attempt: number,
   apart: boolean,
 ): Promise<Taken | undefined> {
-  const { run } = world;
-  await takeUpPlanChanges(world);
+  const { run } = held;
+  await takeUpPlanChanges(held);
   const planned = run.state.plan.phases.find((candidate) => candidate.id === phase);
   const ready = planned?.dependsOn.every((other) =>
     ["done", "skipped"].includes(run.state.phases.get(other)?.step ?? ""),
@@ -78,7 +78,7 @@ async function begin(
     });
     return undefined;
   }
-  const moved = await headMoved(world);
+  const moved = await headMoved(held);
   if (moved !== undefined) {
     await run.record(
       { type: "head-moved", ...moved },
@@ -88,52 +88,51 @@ async function begin(
   }
   const state = stateOfPhase(run.state, phase);
   const earlier = state.step === "starting" ? state.before : undefined;
-  const taken = await (apart
-    ? takeWorktree(world, phase, earlier)
-    : takeCheckout(world, phase, attempt, earlier)
-  ).catch(asGitError);
+  const taken = await (apart ? takeWorktree(held, phase, earlier) : takeCheckout(held, phase, attempt, earlier)).catch(
+    asGitError,
+  );
   if (!(taken instanceof GitError)) return taken;
-  await notReady(world, { id, phase, attempt }, taken.message);
+  await notReady(held, { id, phase, attempt }, taken.message);
   return undefined;
 }
 
 type Taken = PhaseBaseline & { worktree: Worktree | undefined };
 
 async function takeCheckout(
-  { run, git }: World,
+  { run, git }: HeldRun,
   phase: string,
   attempt: number,
   before: Attempt | undefined,
 ): Promise<Taken> {
-  if (before !== undefined) return before.ground;
+  if (before !== undefined) return before.origin;
   return { ...(await takeBaseline(git, run.state.run, `phase-${phase}-a${attempt}`)), worktree: undefined };
 }
 
 /** A worktree of its own, from where the phase's target is now; a further attempt goes on in the first one's. */
-async function takeWorktree(world: World, phase: string, before: Attempt | undefined): Promise<Taken> {
-  const { run, git } = world;
-  const target = targetOf(world, phase);
-  const branch = before?.ground.worktree?.branch ?? branchOf(run.state.run, phase);
-  const head = before?.ground.head ?? (await tipOf(git, target.branch));
-  world.checkouts.set(branch, await ensureWorktree(git, world.worktrees, branch, head));
+async function takeWorktree(held: HeldRun, phase: string, before: Attempt | undefined): Promise<Taken> {
+  const { run, git } = held;
+  const target = mergeTargetOf(held, phase);
+  const branch = before?.origin.worktree?.branch ?? branchOf(run.state.run, phase);
+  const head = before?.origin.head ?? (await tipOf(git, target.branch));
+  held.checkouts.set(branch, await ensureWorktree(git, held.worktrees, branch, head));
   // Where a repeat finds it made already, it begins where that one did.
-  const began = before?.ground.head ?? (await git.line(["merge-base", head, branch]));
-  const baseline = before?.ground.baseline ?? (await git.line(["rev-parse", `${began}^{tree}`]));
-  await writeParts(world, phase);
+  const began = before?.origin.head ?? (await git.line(["merge-base", head, branch]));
+  const baseline = before?.origin.baseline ?? (await git.line(["rev-parse", `${began}^{tree}`]));
+  await writeParts(held, phase);
   return { head: began, baseline, staged: [], worktree: { branch } };
 }
 
 /** The first of its sub-phases begins: from here on the plan says so. */
-async function writeParts(world: World, phase: string): Promise<void> {
-  if (world.run.state.parents.has(phase)) await markPlan(world, phase, { status: undefined, tasksDone: [] }, "HEAD");
+async function writeParts(held: HeldRun, phase: string): Promise<void> {
+  if (held.run.state.parents.has(phase)) await markPlan(held, phase, { status: undefined, tasksDone: [] }, "HEAD");
 }
 
 const branchOf = (run: string, phase: string): string => `segno/${run}/${phase.replaceAll(/[^\w.-]|\.\.|\.$/g, "_")}`;
 
 /** Where HEAD is, if that is not what the run left or something on top of it. */
-async function headMoved({ run, git }: World): Promise<{ from: string; to: string } | undefined> {
+async function headMoved({ run, git }: HeldRun): Promise<{ from: string; to: string } | undefined> {
   const from = run.state.head;
-  const to = await (run.state.apart ? tipOf(git, run.state.branch) : git.line(["rev-parse", "HEAD"]));
+  const to = await (run.state.inWorktrees ? tipOf(git, run.state.branch) : git.line(["rev-parse", "HEAD"]));
   if (from === to) return undefined;
   const descends = await git.attempt(["merge-base", "--is-ancestor", from, to]);
   if (!descends.ok) return { from, to };

@@ -1,5 +1,5 @@
-import { promptBudget } from "../../context/budget.js";
 import { pruningFor } from "../../context/layers.js";
+import { promptBudget } from "../../context/prompt-budget.js";
 import { diffOf } from "../../git/diff.js";
 import { roughTokens } from "../../handover/bounded.js";
 import { unreportedWork } from "../../handover/checkpoint.js";
@@ -22,26 +22,26 @@ import type { BlobRef } from "../../run/event.js";
 import { type GateToPass, gatesToPass } from "../../run/merging.js";
 import { type Attempted, isAttempted } from "../../run/phase.js";
 import { phaseOf, stateOfPhase } from "../../run/state.js";
+import { checkoutOf } from "../checkout.js";
 import { checkpointFor, saveCheckpoint } from "../checkpoint.js";
-import { groundOf } from "../ground.js";
+import type { HeldRun } from "../held-run.js";
 import type { Performer } from "../performer.js";
 import { sendTurn } from "../turn.js";
 import { takeWarm } from "../warm.js";
-import type { World } from "../world.js";
 
 /** Opens a session with its prompt, and stays until its first turn is over. */
-export const startSession: Performer<"start-session"> = async (world, command) => {
-  const { run, agent, agentEnv } = world;
+export const startSession: Performer<"start-session"> = async (held, command) => {
+  const { run, agent, agentEnv } = held;
   const { id, session, phase, attempt, purpose, resumes } = command;
   const canResume = resumes !== undefined && agent.abilities.resume && (await agent.canResume(resumes, agentEnv));
   const resume = canResume ? resumes : undefined;
   const asksCheckpoint = resume !== undefined && command.opening === "checkpoint";
   const prompt = asksCheckpoint
-    ? { text: withKind(world.texts.checkpoint, "checkpoint") }
-    : await promptFor(world, command, resume !== undefined);
+    ? { text: withKind(held.texts.checkpoint, "checkpoint") }
+    : await promptFor(held, command, resume !== undefined);
   const place = { session, phase, attempt };
-  const live = await takeWarm(world, { ...place, purpose }, resume !== undefined);
-  world.sessions.set(session, live);
+  const live = await takeWarm(held, { ...place, purpose }, resume !== undefined);
+  held.sessions.set(session, live);
   await run.record(
     {
       type: "session-started",
@@ -55,10 +55,10 @@ export const startSession: Performer<"start-session"> = async (world, command) =
     { type: "turn-started", ...place, turn: asksCheckpoint ? "checkpoint" : "work" },
   );
   if ("warnings" in prompt) for (const message of prompt.warnings) run.warn(message, phase);
-  warnOfBudget(world, phase, roughTokens(prompt.text));
+  warnOfBudget(held, phase, roughTokens(prompt.text));
   await live.open(resume);
-  const end = await sendTurn(world, live, prompt.text, asksCheckpoint);
-  if (asksCheckpoint) await saveCheckpoint(world, live, place, end);
+  const end = await sendTurn(held, live, prompt.text, asksCheckpoint);
+  if (asksCheckpoint) await saveCheckpoint(held, live, place, end);
   const said = live.said === "" ? undefined : run.putBlob(live.said);
   await run.record({ type: "turn-ended", command: id, ...place, end, said });
 };
@@ -66,12 +66,12 @@ export const startSession: Performer<"start-session"> = async (world, command) =
 const BUDGET_LEVELS = [95, 75];
 
 /** What Segno itself says must stay small: warned of once per phase and level. */
-function warnOfBudget(world: World, phase: string, tokens: number): void {
-  const { prompt_budget, context_limit } = world.run.state.config;
+function warnOfBudget(held: HeldRun, phase: string, tokens: number): void {
+  const { prompt_budget, context_limit } = held.run.state.config;
   const budget = promptBudget(prompt_budget, context_limit);
   const level = BUDGET_LEVELS.find((percent) => tokens * 100 >= budget * percent);
   if (level === undefined) return;
-  world.run.warn(
+  held.run.warn(
     `Segno's prompt for phase ${phase} is at ${level} % of the prompt budget or above it: ${tokens} of ${budget} tokens. Shorten the phase's text, or raise prompt_budget.`,
     phase,
   );
@@ -80,17 +80,17 @@ function warnOfBudget(world: World, phase: string, tokens: number): void {
 type StartSession = Extract<Command, { type: "start-session" }>;
 
 async function promptFor(
-  world: World,
+  held: HeldRun,
   { phase: id, purpose }: StartSession,
   resumed: boolean,
 ): Promise<Prompt | { text: string }> {
-  const { run } = world;
+  const { run } = held;
   const state = stateOfPhase(run.state, id);
   if (!isAttempted(state)) throw new Error(`phase ${id} has no attempt`);
   const { attempt } = state;
   const { sessions, sessionsBefore, tasksDone } = attempt.progress;
   const { merge } = attempt.train;
-  const view = await phaseView(world, id, tasksDone, purpose);
+  const view = await phaseView(held, id, tasksDone, purpose);
   const reason = reasonOf(run.ledger(id).lastEnd?.reason);
   if (resumed) return { text: resumedPrompt(view, reason, unreportedWork(run.ledger(id))) };
   // The session itself is already counted: the one before it is the last but one.
@@ -98,17 +98,17 @@ async function promptFor(
   const handoff = run.state.handoffs.get(id);
   const handedOver =
     previous !== undefined
-      ? await checkpointFor(world, id, previous)
+      ? await checkpointFor(held, id, previous)
       : handoff === undefined
         ? undefined
         : withoutFront((await run.getBlob(handoff)) ?? "");
-  if (purpose === "verify") return verifyPrompt(view, await diffOf(groundOf(world, id).git, attempt.ground.baseline));
+  if (purpose === "verify") return verifyPrompt(view, await diffOf(checkoutOf(held, id).git, attempt.origin.baseline));
   if (purpose === "merge" && merge !== undefined) {
-    const failing = await failingGates(world, id, state);
-    return mergePrompt(view, { ...merge, merged: mergedSince(world, id) }, failing, handedOver);
+    const failing = await failingGates(held, id, state);
+    return mergePrompt(view, { ...merge, merged: mergedSince(held, id) }, failing, handedOver);
   }
   if (purpose === "remediate") {
-    return remediationPrompt(view, await failingGates(world, id, state), handedOver);
+    return remediationPrompt(view, await failingGates(held, id, state), handedOver);
   }
   if (handedOver === undefined) return workPrompt(view);
   const n = sessions.length - sessionsBefore;
@@ -116,7 +116,7 @@ async function promptFor(
   return continuationPrompt(view, { n, most: run.state.config.max_sessions_per_phase, why }, handedOver);
 }
 
-async function failingGates({ run }: World, id: string, state: Attempted): Promise<FailingGate[]> {
+async function failingGates({ run }: HeldRun, id: string, state: Attempted): Promise<FailingGate[]> {
   const failing = state.step === "remediating" ? state.failing : [];
   const gates = gatesToPass(run.state, id, state.attempt);
   return Promise.all(
@@ -129,11 +129,11 @@ async function failingGates({ run }: World, id: string, state: Attempted): Promi
 }
 
 /** What was merged before this phase, newest last. */
-function mergedSince({ run }: World, id: string): string[] {
-  const { merged, roster, parents } = run.state;
+function mergedSince({ run }: HeldRun, id: string): string[] {
+  const { merged, readiness, parents } = run.state;
   return [...merged.keys()]
     .filter((other) => parents.get(other) === parents.get(id))
-    .map((other) => `${other}: ${roster.planned.get(other)?.title ?? ""}`);
+    .map((other) => `${other}: ${readiness.planned.get(other)?.title ?? ""}`);
 }
 
 const withoutFront = (text: string): string => text.replace(/^---\n[\s\S]*?\n---\n/, "").trim();
@@ -142,17 +142,17 @@ const commandOf = (gate: GateToPass | undefined): string =>
   gate?.check.type === "command" ? gate.check.command : (gate?.name ?? "");
 
 async function phaseView(
-  world: World,
+  held: HeldRun,
   id: string,
   tasksDone: readonly string[],
   purpose: StartSession["purpose"],
 ): Promise<PhaseView> {
-  const { run, texts, agent } = world;
-  const { plan, phases, config, toldOnContext } = run.state;
+  const { run, texts, agent } = held;
+  const { plan, phases, config, contextAnswer } = run.state;
   const pruning = pruningFor(config.pruning, {
     phases: plan.phases.length,
     repairing: purpose === "remediate",
-    forced: toldOnContext === "force",
+    forced: contextAnswer === "force",
   });
   const finished: PhaseMetadata[] = [];
   for (const phase of plan.phases) {

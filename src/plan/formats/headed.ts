@@ -14,9 +14,9 @@ import {
 import { type Draft, emptyPhase, inOrder, type Reading } from "../draft.js";
 import { DEPENDS, type Field, fieldsOf, findField, STATUS } from "../fields.js";
 import { readCommandList, readCriterionGates, readGateItems, testGate } from "../gates.js";
+import { type StatusSite, tagSite } from "../mark-sites.js";
 import { endOf, itemsOf, startOf } from "../markdown.js";
 import type { Diagnostic, Gate, PlanOptions } from "../model.js";
-import { type StatusSite, tagSite } from "../sites.js";
 import { markOf } from "../statuses.js";
 import { filesIn } from "./phase-file.js";
 

@@ -4,9 +4,9 @@ import { readDependencies } from "../depends.js";
 import { type Document, goalOf, readDocument, titleOf } from "../document.js";
 import type { Reading } from "../draft.js";
 import type { Field } from "../fields.js";
+import type { StatusSite } from "../mark-sites.js";
 import { descendantsOf, endOf, lineOf, startOf, textOf } from "../markdown.js";
 import type { Diagnostic, Phase, PlanOptions, ReadPlanFile } from "../model.js";
-import type { StatusSite } from "../sites.js";
 import { markOf } from "../statuses.js";
 import { readPhaseFile } from "./phase-file.js";
 

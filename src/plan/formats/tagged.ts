@@ -6,9 +6,9 @@ import { type Document, goalOf, titleOf } from "../document.js";
 import { type Draft, emptyPhase, inOrder, type Reading } from "../draft.js";
 import { DEPENDS, fieldsOf, findField } from "../fields.js";
 import { readCriterionGates, testGate } from "../gates.js";
+import type { StatusSite } from "../mark-sites.js";
 import { descendantsOf, endOf, itemsOf, lineOf, startOf, textOf } from "../markdown.js";
 import type { Gate, Phase, PlanOptions } from "../model.js";
-import type { StatusSite } from "../sites.js";
 import { markOf } from "../statuses.js";
 import { filesIn, itemTexts } from "./phase-file.js";
 

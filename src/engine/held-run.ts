@@ -32,7 +32,7 @@ export interface WarmSession extends OpenSession {
   phase: string;
 }
 
-export interface World {
+export interface HeldRun {
   run: LiveRun;
   store: Store;
   git: Git;
@@ -66,7 +66,7 @@ export interface World {
 }
 
 /** What a run works with, new or taken up again. */
-export interface Hands {
+export interface Equipment {
   agent: Agent;
   agentEnv: Record<string, string>;
   gateEnv: Record<string, string>;
@@ -85,8 +85,8 @@ export interface Parts {
   lock: Lock;
 }
 
-export function worldOf({ run, store, git, files, texts, lock }: Parts, hands: Hands): World {
-  const { agent, agentEnv, gateEnv, isolated, permissions, worktrees } = hands;
+export function heldRun({ run, store, git, files, texts, lock }: Parts, equipment: Equipment): HeldRun {
+  const { agent, agentEnv, gateEnv, isolated, permissions, worktrees } = equipment;
   const { read: readPlanFile, write: writePlanFile } = files;
   return {
     run,

@@ -1,7 +1,7 @@
 /** Asks the process that holds a run to do something, through its door. */
 import type { Address } from "../store/store.js";
 
-export async function knock(
+export async function askHolder(
   door: Pick<Address, "url" | "token">,
   path: string,
   body: object,

@@ -2,17 +2,17 @@
 import type { Agent, PermissionLevel } from "../agents/agent.js";
 import type { Config } from "../config/schema.js";
 import type { Failure } from "../engine/failure.js";
-import type { Hands } from "../engine/world.js";
+import type { Equipment } from "../engine/held-run.js";
 import { worktreesFolder } from "../git/worktree.js";
 import { RunView } from "../view/board.js";
 import { eventPrinter } from "./print.js";
 
-export function realHands(
+export function realEquipment(
   agent: Agent,
   permissions: PermissionLevel,
   { env_deny }: Pick<Config, "env_deny">,
   json: boolean,
-): { hands: Hands; view: RunView } {
+): { equipment: Equipment; view: RunView } {
   const denied = env_deny.map((pattern) => new RegExp(`^${pattern.split("*").map(escapeForm).join(".*")}$`));
   const env = Object.fromEntries(
     Object.entries(process.env).filter(
@@ -21,12 +21,12 @@ export function realHands(
   );
   const view = new RunView();
   const print = eventPrinter(json, view);
-  const onEvent: Hands["onEvent"] = (event) => {
+  const onEvent: Equipment["onEvent"] = (event) => {
     view.take(event);
     print(event);
   };
   return {
-    hands: {
+    equipment: {
       agent,
       agentEnv: env,
       gateEnv: env,
@@ -42,7 +42,7 @@ export function realHands(
 const escapeForm = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** An agent that cannot be used is found out before anything is begun. */
-export async function agentProblem({ agent, agentEnv }: Hands, cwd: string): Promise<Failure | undefined> {
+export async function agentProblem({ agent, agentEnv }: Equipment, cwd: string): Promise<Failure | undefined> {
   const checked = await agent.checkQuickly(agentEnv, cwd);
   if (checked.ok) return undefined;
   const { title, help } = agent;

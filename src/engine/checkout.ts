@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { Git } from "../git/git.js";
 import { lastAttempt, type Worktree } from "../run/phase.js";
 import type { RunState } from "../run/state.js";
-import type { World } from "./world.js";
+import type { HeldRun } from "./held-run.js";
 
-export interface Ground {
+export interface Checkout {
   git: Git;
   top: string;
   /** The directory below it in which the run was started. */
@@ -14,23 +14,23 @@ export interface Ground {
 }
 
 const worktreeOf = ({ phases }: RunState, phase: string): Worktree | undefined =>
-  lastAttempt(phases.get(phase))?.ground.worktree;
+  lastAttempt(phases.get(phase))?.origin.worktree;
 
 /** The run's own checkout. */
-const ownGround = ({ git, top, cwd, run }: World): Ground => ({ git, top, cwd, branch: run.state.branch });
+const ownGround = ({ git, top, cwd, run }: HeldRun): Checkout => ({ git, top, cwd, branch: run.state.branch });
 
-export function groundOf(world: World, phase: string): Ground {
-  const { state } = world.run;
+export function checkoutOf(held: HeldRun, phase: string): Checkout {
+  const { state } = held.run;
   const worktree = worktreeOf(state, phase);
-  if (worktree === undefined) return ownGround(world);
+  if (worktree === undefined) return ownGround(held);
   const { branch } = worktree;
-  const folder = world.checkouts.get(branch);
+  const folder = held.checkouts.get(branch);
   if (folder === undefined) throw new Error(`nobody knows where ${branch} is checked out`);
   return { git: new Git(folder), top: folder, cwd: join(folder, state.folder), branch };
 }
 
 /** Where a phase is merged to: its parent's ground, or the run's. */
-export function targetOf(world: World, phase: string): Ground {
-  const parent = world.run.state.parents.get(phase);
-  return parent === undefined ? ownGround(world) : groundOf(world, parent);
+export function mergeTargetOf(held: HeldRun, phase: string): Checkout {
+  const parent = held.run.state.parents.get(phase);
+  return parent === undefined ? ownGround(held) : checkoutOf(held, parent);
 }

@@ -9,7 +9,7 @@ import { addWorktree, removeWorktree, worktreesFolder } from "../git/worktree.js
 import type { PlanOptions } from "../plan/model.js";
 import { shareRuns } from "../store/place.js";
 
-export interface Workplace {
+export interface RunWorktree {
   prepared: Prepared;
   cwd: string;
   /** Says where the work is; takes the checkout away if all of it is on the branch. */
@@ -18,12 +18,12 @@ export interface Workplace {
 
 const SETUP_MS = 30 * 60_000;
 
-export async function openWorkplace(
+export async function openRunWorktree(
   { repository }: Prepared,
   plan: string,
   options: PlanOptions,
   config: Config,
-): Promise<Result<Workplace>> {
+): Promise<Result<RunWorktree>> {
   const { git, branch: current } = repository;
   const stamp = new Date().toISOString().replaceAll(/\D/g, "").slice(2, 14);
   const branch = config.branch === "current" || config.branch === "auto" ? `segno/${stamp}` : config.branch;

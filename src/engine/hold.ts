@@ -2,7 +2,7 @@
 import type { Lock, Store } from "../store/store.js";
 import { bad, good, type Result } from "./failure.js";
 
-export async function claimRun(store: Store, run: string): Promise<Result<Lock>> {
+export async function holdRun(store: Store, run: string): Promise<Result<Lock>> {
   const claimed = await store.claim(run);
   if (claimed.ok) return good(claimed.lock);
   const { pid, host, since, run: other } = claimed.holder;

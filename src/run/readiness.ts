@@ -7,7 +7,7 @@ import type { Folding } from "./folding.js";
 import type { PhaseState } from "./phase.js";
 
 /** Which phases wait, are ready, are under way. */
-export interface Roster {
+export interface Readiness {
   planned: Map<string, Phase>;
   /** Places in the plan. */
   order: Map<string, number>;
@@ -27,8 +27,8 @@ export const isSatisfied = (phase: PhaseState | undefined): boolean =>
 export const isUnderWay = (phase: PhaseState): boolean =>
   phase.step !== "waiting" && phase.step !== "done" && phase.step !== "failed" && phase.step !== "skipped";
 
-export function rosterOf(plan: Plan, phases: ReadonlyMap<string, PhaseState>): Roster {
-  const roster: Roster = {
+export function readinessOf(plan: Plan, phases: ReadonlyMap<string, PhaseState>): Readiness {
+  const readiness: Readiness = {
     planned: new Map(plan.phases.map((phase) => [phase.id, phase])),
     order: new Map(plan.phases.map(({ id }, index) => [id, index])),
     dependents: new Map(),
@@ -40,16 +40,16 @@ export function rosterOf(plan: Plan, phases: ReadonlyMap<string, PhaseState>): R
   };
   for (const { id, dependsOn } of plan.phases) {
     const open = [...new Set(dependsOn)];
-    for (const other of open) roster.dependents.set(other, [...(roster.dependents.get(other) ?? []), id]);
-    roster.waitsFor.set(id, open.filter((other) => !isSatisfied(phases.get(other))).length);
+    for (const other of open) readiness.dependents.set(other, [...(readiness.dependents.get(other) ?? []), id]);
+    readiness.waitsFor.set(id, open.filter((other) => !isSatisfied(phases.get(other))).length);
     const phase = phases.get(id);
     if (phase === undefined) continue;
-    if (isSatisfied(phase)) roster.satisfied++;
-    if (phase.step === "failed") roster.failed.add(id);
-    if (isUnderWay(phase)) roster.underWay.add(id);
-    if (phase.step === "waiting" && roster.waitsFor.get(id) === 0) roster.ready.push(id);
+    if (isSatisfied(phase)) readiness.satisfied++;
+    if (phase.step === "failed") readiness.failed.add(id);
+    if (isUnderWay(phase)) readiness.underWay.add(id);
+    if (phase.step === "waiting" && readiness.waitsFor.get(id) === 0) readiness.ready.push(id);
   }
-  return roster;
+  return readiness;
 }
 
 /** The only way to change a phase. */
@@ -57,17 +57,17 @@ export function setPhase(state: Folding, id: string, phase: PhaseState): void {
   const before = state.phases.get(id);
   state.phases.set(id, phase);
   if (before?.step === phase.step) return;
-  const { roster } = state;
-  mark(roster.failed, id, phase.step === "failed");
-  mark(roster.underWay, id, isUnderWay(phase));
-  place(roster, id, phase.step === "waiting" && roster.waitsFor.get(id) === 0);
+  const { readiness } = state;
+  mark(readiness.failed, id, phase.step === "failed");
+  mark(readiness.underWay, id, isUnderWay(phase));
+  place(readiness, id, phase.step === "waiting" && readiness.waitsFor.get(id) === 0);
   const change = Number(isSatisfied(phase)) - Number(isSatisfied(before));
   if (change === 0) return;
-  roster.satisfied += change;
-  for (const other of roster.dependents.get(id) ?? []) {
-    const left = (roster.waitsFor.get(other) ?? 0) - change;
-    roster.waitsFor.set(other, left);
-    place(roster, other, left === 0 && state.phases.get(other)?.step === "waiting");
+  readiness.satisfied += change;
+  for (const other of readiness.dependents.get(id) ?? []) {
+    const left = (readiness.waitsFor.get(other) ?? 0) - change;
+    readiness.waitsFor.set(other, left);
+    place(readiness, other, left === 0 && state.phases.get(other)?.step === "waiting");
   }
 }
 
@@ -77,7 +77,7 @@ function mark(set: Set<string>, id: string, isIn: boolean): void {
 }
 
 /** Puts an id among the ready ones, or takes it away. */
-function place({ ready, order }: Roster, id: string, isIn: boolean): void {
+function place({ ready, order }: Readiness, id: string, isIn: boolean): void {
   const at = order.get(id) ?? 0;
   let [from, to] = [0, ready.length];
   while (from < to) {

@@ -7,12 +7,12 @@ import type { Decision } from "../run/decision.js";
 import type { Fact } from "../run/event.js";
 import type { RunStatus } from "../run/state.js";
 import { wakeAt } from "../run/waits.js";
+import type { HeldRun } from "./held-run.js";
 import { OBSERVATIONS } from "./live-run.js";
 import { perform } from "./perform.js";
-import type { World } from "./world.js";
 
-export async function drive(world: World): Promise<RunStatus> {
-  const { run } = world;
+export async function decideAndPerform(held: HeldRun): Promise<RunStatus> {
+  const { run } = held;
   let wake = () => {};
   let failure: unknown;
   run.onEvent((event) => {
@@ -34,7 +34,7 @@ export async function drive(world: World): Promise<RunStatus> {
     for (const decision of decisions) {
       if (decision.type === "perform") {
         conclusions = 0;
-        perform(world, decision.command).catch(fail);
+        perform(held, decision.command).catch(fail);
       } else if (++conclusions > MOST_CONCLUSIONS)
         throw new Error(`the run goes round in circles: ${decision.fact.type}`);
     }
