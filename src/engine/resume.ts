@@ -122,10 +122,11 @@ export async function repositoryOn(place: string, branch: string): Promise<Resul
 /** Phases work where their branches are checked out; what is gone is made again at its newest commit. */
 async function findCheckouts({ run, git, worktrees, checkouts }: HeldRun): Promise<void> {
   for (const phase of run.state.phases.values()) {
-    const ground = lastAttempt(phase)?.origin;
-    const branch = ground?.worktree?.branch;
-    if (ground === undefined || branch === undefined) continue;
-    checkouts.set(branch, await ensureWorktree(git, worktrees, branch, ground.head));
+    const last = lastAttempt(phase);
+    const branch = last?.origin.worktree?.branch;
+    // What is merged has no worktree any more.
+    if (last === undefined || branch === undefined || last.train.merged !== undefined) continue;
+    checkouts.set(branch, await ensureWorktree(git, worktrees, branch, last.origin.head));
   }
 }
 

@@ -10,6 +10,12 @@ import { AT_ONCE, crashAt, ONE_AFTER_ANOTHER, type Scenario, undisturbed } from 
 const complete = process.env.CRASH_MATRIX === "complete";
 const CELLS_AT_ONCE = Number(process.env.CRASH_CELLS ?? 3);
 
+/** `CRASH_ONLY=109,118 npm run test:crash` takes these again. */
+const ONLY = (process.env.CRASH_ONLY ?? "")
+  .split(",")
+  .filter((k) => k !== "")
+  .map(Number);
+
 /** In the middle of what the scenario is about. */
 const middle = (types: readonly string[], of: string): number => types.indexOf(of) + 1;
 
@@ -21,7 +27,9 @@ async function matrix(scenario: Scenario, sampled: (types: string[]) => number[]
     // `CRASH_SIGNAL=SIGKILL npm run test:crash` takes half of it.
     if (process.env.CRASH_SIGNAL !== undefined && process.env.CRASH_SIGNAL !== signal) continue;
     const ks = complete ? truth.types.map((_, index) => index + 1) : signal === "SIGKILL" ? sampled(truth.types) : [];
-    const waiting = ks.filter((k) => book?.has({ scenario: scenario.name, signal, k }) !== true);
+    const waiting = ks.filter(
+      (k) => book?.has({ scenario: scenario.name, signal, k }) !== true && (ONLY.length === 0 || ONLY.includes(k)),
+    );
     const take = async () => {
       for (let k = waiting.shift(); k !== undefined; k = waiting.shift()) {
         const cell = { scenario: scenario.name, signal, k };
