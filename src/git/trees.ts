@@ -2,7 +2,7 @@
  * The working tree as a git tree, through a private index: what the user staged stays as it is, `.gitignore` is
  * respected, and nothing is written but objects.
  */
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Git } from "./git.js";
@@ -13,11 +13,21 @@ export async function withPrivateIndex<T>(git: Git, use: (index: string) => Prom
   const index = join(folder, "index");
   try {
     const own = resolve(git.top, await git.line(["rev-parse", "--git-path", "index"]));
-    if (existsSync(own)) copyFileSync(own, index);
+    if (existsSync(own)) copyIndex(own, index);
     return await use(index);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * With its time: git counts in seconds, and reads a file again whose time is not older than the index. A younger copy
+ * would hide a change of the same size in the second of the checkout.
+ */
+function copyIndex(own: string, index: string): void {
+  const { atime, mtime } = statSync(own);
+  copyFileSync(own, index);
+  utimesSync(index, atime, mtime);
 }
 
 /** Everything that is there now, but for what is ignored and Segno's own folder. */
