@@ -13,7 +13,7 @@ import { isInBackground, sayRun } from "./background.js";
 import { openInBrowser } from "./browser.js";
 import { countDown } from "./countdown.js";
 import { EXIT } from "./exit.js";
-import { printFailure } from "./print.js";
+import { printFailure } from "./print-failure.js";
 import { askAtTerminal } from "./questions.js";
 import type { Signals } from "./signals.js";
 

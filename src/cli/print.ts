@@ -1,23 +1,12 @@
 /** What commands print, and how they end. */
 
 import { handoversOn } from "../context/policy.js";
-import type { Failure } from "../engine/failure.js";
 import type { RunEvent } from "../run/event.js";
 import type { RunView } from "../view/board.js";
 import { contextReport } from "../view/context-report.js";
 import { lineOf } from "../view/lines.js";
 import { figuresOf } from "../view/report.js";
 import { isInBackground } from "./background.js";
-import { EXIT } from "./exit.js";
-import { wordsOf } from "./words.js";
-
-export function printFailure(failure: Failure, json: boolean): number {
-  const words = wordsOf(failure);
-  if (json)
-    console.log(JSON.stringify({ type: "error", failure, message: words.what, why: words.why, next: words.next }));
-  else console.error(`\nsegno: ${words.what}\n\n${words.why}\n\n${words.next}\n`);
-  return EXIT.usage;
-}
 
 /** One line a person can follow, or one JSON object a machine can. */
 export function eventPrinter(json: boolean, view: RunView): (event: RunEvent) => void {

@@ -1,7 +1,7 @@
 /** The program: its help, its exit codes, and the commands, which register themselves. */
 import { Command } from "commander";
 import { EXIT } from "./exit.js";
-import { printFailure } from "./print.js";
+import { printFailure } from "./print-failure.js";
 import * as agent from "./registered/agent.js";
 import * as audit from "./registered/audit.js";
 import * as config from "./registered/config.js";

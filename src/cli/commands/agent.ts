@@ -1,5 +1,5 @@
 /** `progress` and `done`: for agents without MCP, which find the run through the environment Segno gave them. */
-import { printFailure } from "../print.js";
+import { printFailure } from "../print-failure.js";
 import { askAndSay } from "./steer.js";
 
 export interface DoneFlags {

@@ -6,7 +6,7 @@ import type { Diagnostic, Gate, Plan } from "../../plan/model.js";
 import { parsePlan } from "../../plan/parse.js";
 import { EXIT } from "../exit.js";
 import { readFormat } from "../format.js";
-import { printFailure } from "../print.js";
+import { printFailure } from "../print-failure.js";
 import { readSettings } from "../settings.js";
 import { repositoryTop } from "../top.js";
 import { diagnosticText } from "../words.js";

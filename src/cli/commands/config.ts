@@ -1,5 +1,5 @@
 import { EXIT } from "../exit.js";
-import { printFailure } from "../print.js";
+import { printFailure } from "../print-failure.js";
 import { type ConfigFlags, readSettings } from "../settings.js";
 
 const WHERE = {

@@ -5,7 +5,7 @@ import { openDashboard } from "../../web/dashboard.js";
 import { openInBrowser } from "../browser.js";
 import { EXIT } from "../exit.js";
 import { findRun } from "../found-run.js";
-import { printFailure } from "../print.js";
+import { printFailure } from "../print-failure.js";
 import { repositoryTop } from "../top.js";
 
 export interface DashboardFlags {

@@ -6,7 +6,7 @@ import { table } from "../../view/table.js";
 import { agentFor } from "../agent.js";
 import { EXIT } from "../exit.js";
 import { readFormat } from "../format.js";
-import { printFailure } from "../print.js";
+import { printFailure } from "../print-failure.js";
 import { type ConfigFlags, readSettings } from "../settings.js";
 
 export interface ForecastFlags extends ConfigFlags {

@@ -7,7 +7,7 @@ import type { RunEvent } from "../../run/event.js";
 import { FileStore } from "../../store/file.js";
 import { askChoice, isTerminal } from "../ask.js";
 import { EXIT } from "../exit.js";
-import { printFailure } from "../print.js";
+import { printFailure } from "../print-failure.js";
 import { repositoryTop } from "../top.js";
 
 interface Made {

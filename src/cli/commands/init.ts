@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { configurationFile } from "../../config/document.js";
 import { writeWhole } from "../../store/atomic.js";
 import { EXIT } from "../exit.js";
-import { printFailure } from "../print.js";
+import { printFailure } from "../print-failure.js";
 import { repositoryTop } from "../top.js";
 
 export interface InitFlags {

@@ -8,7 +8,7 @@ import { costAt } from "../../context/prices.js";
 import { thousands } from "../../view/numbers.js";
 import { table } from "../../view/table.js";
 import { EXIT } from "../exit.js";
-import { printFailure } from "../print.js";
+import { printFailure } from "../print-failure.js";
 
 interface Session {
   name: string;

@@ -7,7 +7,7 @@ import { gather, renderReport } from "../../web/report.js";
 import { Runs } from "../../web/runs.js";
 import { EXIT } from "../exit.js";
 import { findRun } from "../found-run.js";
-import { printFailure } from "../print.js";
+import { printFailure } from "../print-failure.js";
 
 export interface ReportFlags {
   html?: string;

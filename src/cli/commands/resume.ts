@@ -7,7 +7,7 @@ import { agentFor } from "../agent.js";
 import { conduct } from "../conduct.js";
 import { agentProblem, realEquipment } from "../equipment.js";
 import { permissionMode } from "../permission.js";
-import { printFailure } from "../print.js";
+import { printFailure } from "../print-failure.js";
 import { goesToBackground, runInBackground, type ScreenFlags } from "../screen.js";
 import { type ConfigFlags, readSettings, type Settings } from "../settings.js";
 import { listenToSignals } from "../signals.js";

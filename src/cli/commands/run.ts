@@ -11,7 +11,7 @@ import { dryRun } from "../dry-run.js";
 import { agentProblem, realEquipment } from "../equipment.js";
 import { readFormat } from "../format.js";
 import { permissionMode } from "../permission.js";
-import { printFailure } from "../print.js";
+import { printFailure } from "../print-failure.js";
 import { openRunWorktree } from "../run-worktree.js";
 import { goesToBackground, runInBackground } from "../screen.js";
 import { type ConfigFlags, readSettings, type Settings } from "../settings.js";

@@ -9,7 +9,7 @@ import { table } from "../../view/table.js";
 import { Runs } from "../../web/runs.js";
 import { EXIT } from "../exit.js";
 import { findRun } from "../found-run.js";
-import { printFailure } from "../print.js";
+import { printFailure } from "../print-failure.js";
 import { repositoryTop } from "../top.js";
 
 export async function runsCommand(flags: { json?: boolean }): Promise<number> {

@@ -4,7 +4,7 @@ import { figuresOf } from "../../view/report.js";
 import { summaryTable } from "../../view/summary.js";
 import { EXIT } from "../exit.js";
 import { findRun } from "../found-run.js";
-import { printFailure } from "../print.js";
+import { printFailure } from "../print-failure.js";
 
 export async function statusCommand(
   run: string | undefined,

@@ -8,7 +8,7 @@ import { FileStore } from "../../store/file.js";
 import type { Address, Store } from "../../store/store.js";
 import { askHolder } from "../ask-holder.js";
 import { EXIT } from "../exit.js";
-import { printFailure } from "../print.js";
+import { printFailure } from "../print-failure.js";
 import { repositoryTop } from "../top.js";
 
 type Act = "pause" | "continue" | "stop";

@@ -3,7 +3,7 @@ import { isOverAfter } from "../../view/lines.js";
 import { attach } from "../attach.js";
 import { EXIT } from "../exit.js";
 import { type FoundRun, findRun } from "../found-run.js";
-import { printFailure } from "../print.js";
+import { printFailure } from "../print-failure.js";
 import { hasScreen } from "../screen.js";
 import { logsCommand } from "./runs.js";
 
