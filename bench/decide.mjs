@@ -1,9 +1,9 @@
 // Whole runs in memory, every phase started, worked on, verified, committed and done: what one decision and one event
 // cost must not grow with the plan.
-import { configSchema } from "../dist/config/schema.js";
 import { decide } from "../dist/run/decide.js";
 import { evolve } from "../dist/run/evolve.js";
 import { table } from "./measure.mjs";
+import { runStarted } from "./run-started.mjs";
 
 function planOf(count) {
   const phases = Array.from({ length: count }, (_, n) => ({
@@ -88,27 +88,12 @@ function answers(command) {
 
 function run(count) {
   const plan = planOf(count);
-  const config = configSchema.parse({ parallel: 8 });
   let state;
   let seq = 0;
   const append = (fact) => {
     state = evolve(state, { v: 2, seq: ++seq, at: "2026-01-01T00:00:00.000Z", epoch: 1, ...fact });
   };
-  append({
-    type: "run-started",
-    run: "r",
-    mode: "run",
-    plan,
-    config,
-    parallel: 8,
-    gates: "block",
-    folder: "",
-    branch: "main",
-    head: "h",
-    takenAsDone: [],
-    leftOut: [],
-    tasksInGit: {},
-  });
+  append(runStarted(plan, { parallel: 8 }, { parallel: 8 }));
   const open = [];
   let decisions = 0;
   const began = performance.now();

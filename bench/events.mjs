@@ -1,13 +1,13 @@
 // What one message of the agent costs Segno (read, metered, folded, written to the journal), against JSON.parse of it.
 import { join } from "node:path";
 import { ClaudeStream } from "../dist/agents/claude/stream.js";
-import { configSchema } from "../dist/config/schema.js";
 import { meter, newMeter, readMeter } from "../dist/context/meter.js";
 import { LiveRun } from "../dist/engine/live-run.js";
 import { evolve } from "../dist/run/evolve.js";
 import { FileStore } from "../dist/store/file.js";
 import { redactor } from "../dist/store/redact.js";
 import { best, report, scratch } from "./measure.mjs";
+import { runStarted } from "./run-started.mjs";
 
 const CALLS = 2_000;
 const place = { phase: "1", attempt: 1, session: "1/a1/session/1" };
@@ -69,21 +69,7 @@ async function started(folder) {
     line: 1,
   };
   const plan = { title: "t", goal: "", file: "P.md", files: ["P.md"], phases: [phase] };
-  run.append({
-    type: "run-started",
-    run: "r",
-    mode: "run",
-    plan,
-    config: configSchema.parse({}),
-    parallel: 1,
-    gates: "block",
-    folder: "",
-    branch: "main",
-    head: "h",
-    takenAsDone: [],
-    leftOut: [],
-    tasksInGit: {},
-  });
+  run.append(runStarted(plan));
   run.append({
     type: "command-issued",
     phase: "1",

@@ -2,13 +2,13 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
-import { configSchema } from "../dist/config/schema.js";
 import { prepareSegnoFolder } from "../dist/engine/runs.js";
 import { Git } from "../dist/git/git.js";
 import { FileStore } from "../dist/store/file.js";
 import { RunView } from "../dist/view/board.js";
 import { openDashboard } from "../dist/web/dashboard.js";
 import { best, repository, table } from "./measure.mjs";
+import { runStarted } from "./run-started.mjs";
 
 const EVENTS = 50_000;
 const RUN = "20260102-030405-abcd";
@@ -35,21 +35,7 @@ function* facts() {
     line: 1,
   }));
   const plan = { format: "master", title: "Twelve hours", goal: "", file: "P", files: ["P"], phases };
-  yield {
-    type: "run-started",
-    run: RUN,
-    mode: "run",
-    plan,
-    config: configSchema.parse({}),
-    parallel: 1,
-    gates: "block",
-    folder: "",
-    branch: "main",
-    head: "h",
-    takenAsDone: [],
-    leftOut: [],
-    tasksInGit: {},
-  };
+  yield runStarted(plan, {}, { run: RUN });
   const model = "claude-sonnet-4-5";
   for (const { id } of phases) {
     const start = `${id}/a1/start`;

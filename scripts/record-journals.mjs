@@ -5,7 +5,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { readConversation } from "../dist/rehearsal/conversation.js";
+import { kindsIn, readConversation } from "../dist/rehearsal/conversation.js";
 import { call, message } from "../dist/rehearsal/reply.js";
 import { startStandIn } from "../dist/rehearsal/server.js";
 import { worker } from "../dist/rehearsal/worker.js";
@@ -85,7 +85,8 @@ const SCENARIOS = {
     args: ["--parallel", "2"],
     behave: (request, standard) => {
       const { phase, prompt } = readConversation(request);
-      if (!isWork(request) || phase !== "2" || !prompt.startsWith("You c")) return standard(request);
+      if (!isWork(request) || phase !== "2" || !kindsIn(prompt).some((kind) => kind === "work" || kind === "continue"))
+        return standard(request);
       const parts = [
         { title: "First half", tasks: ["2.1", "2.2"] },
         { title: "Second half", tasks: ["2.3", "2.4"] },

@@ -143,7 +143,7 @@ export function shortcomings({ title, abilities }: Agent): string[] {
       ? ""
       : `${title} reports no usage per call: the context is estimated, and tool_call_threshold counts.`,
     compaction === "vetoed" ? "" : `${title} compacts by itself: where that comes first, what it forgets is forgotten.`,
-    refuses ? "" : `${title} cannot be kept from using other tools while it equipment over.`,
+    refuses ? "" : `${title} cannot be kept from using other tools while it hands over.`,
     resume ? "" : `${title} cannot take up a conversation again: after an interruption the ledger serves.`,
   ].filter((text) => text !== "");
 }

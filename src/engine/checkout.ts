@@ -29,7 +29,7 @@ export function checkoutOf(held: HeldRun, phase: string): Checkout {
   return { git: new Git(folder), top: folder, cwd: join(folder, state.folder), branch };
 }
 
-/** Where a phase is merged to: its parent's ground, or the run's. */
+/** Where a phase is merged to: its parent's checkout, or the run's. */
 export function mergeTargetOf(held: HeldRun, phase: string): Checkout {
   const parent = held.run.state.parents.get(phase);
   return parent === undefined ? ownGround(held) : checkoutOf(held, parent);

@@ -35,7 +35,7 @@ import { Watchdog } from "./watchdog.js";
 const MOST_REFUSED_BATCHES = 3;
 const MOST_SAID = 40_000;
 
-export interface Place {
+export interface SessionPlace {
   phase: string;
   purpose: Purpose;
   attempt: number;
@@ -44,8 +44,8 @@ export interface Place {
 
 export class LiveSession implements WarmSession {
   readonly #held: HeldRun;
-  readonly #place: Place;
-  readonly #at: Omit<Place, "purpose">;
+  readonly #place: SessionPlace;
+  readonly #at: Omit<SessionPlace, "purpose">;
   readonly tools: SegnoTools;
   #agent: AgentSession | undefined;
   #meter: Meter;
@@ -66,7 +66,7 @@ export class LiveSession implements WarmSession {
   #resumed = false;
   #pid: number | undefined;
 
-  constructor(held: HeldRun, place: Place, learned: Learned) {
+  constructor(held: HeldRun, place: SessionPlace, learned: Learned) {
     this.#held = held;
     this.#place = place;
     this.#at = { phase: place.phase, attempt: place.attempt, session: place.session };

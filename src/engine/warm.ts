@@ -4,12 +4,12 @@
  */
 
 import type { HeldRun } from "./held-run.js";
-import { LiveSession, type Place } from "./live-session.js";
+import { LiveSession, type SessionPlace } from "./live-session.js";
 
-const newSession = async (held: HeldRun, place: Place): Promise<LiveSession> =>
+const newSession = async (held: HeldRun, place: SessionPlace): Promise<LiveSession> =>
   new LiveSession(held, place, await held.store.learned(held.agent.name));
 
-export async function warmUp(held: HeldRun, place: Place): Promise<void> {
+export async function warmUp(held: HeldRun, place: SessionPlace): Promise<void> {
   if (held.warm.has(place.session)) return;
   const live = await newSession(held, place);
   held.warm.set(place.session, live);
@@ -17,7 +17,7 @@ export async function warmUp(held: HeldRun, place: Place): Promise<void> {
 }
 
 /** The session that was started ahead, or a new one. */
-export async function takeWarm(held: HeldRun, place: Place, resumes: boolean): Promise<LiveSession> {
+export async function takeWarm(held: HeldRun, place: SessionPlace, resumes: boolean): Promise<LiveSession> {
   const warm = resumes ? undefined : held.warm.get(place.session);
   if (!(warm instanceof LiveSession)) return newSession(held, place);
   held.warm.delete(place.session);

@@ -116,7 +116,7 @@ export const TEMPLATES = {
 - Call \`{{tool.decision}}\` for what later work must respect.
 - When all tasks are done, or the phase cannot go on, call \`{{tool.phase_result}}\` once and stop. Segno reads only tool calls, git and gates, and runs the gates itself.
 - Do not commit, switch branches or stash, and leave the plan's files alone: Segno does that.
-- Segno equipment over before your window is full. If told to stop, report partial progress and stop. If the phase is plainly too large, say so before you start: status split_request.`,
+- Segno hands over before your window is full. If told to stop, report partial progress and stop. If the phase is plainly too large, say so before you start: status split_request.`,
     placeholders: [],
   },
 } as const satisfies Record<string, Template>;

@@ -18,13 +18,13 @@ export interface Circle {
   text: string;
 }
 
-interface Place {
+interface Whose {
   phase: string;
   attempt: number;
   session: string;
 }
 
-const noticed = (place: Place, { kind, text }: Circle, before: number): Fact => ({
+const noticed = (place: Whose, { kind, text }: Circle, before: number): Fact => ({
   type: "stuck-noticed",
   ...place,
   kind,
@@ -35,7 +35,7 @@ const noticed = (place: Place, { kind, text }: Circle, before: number): Fact => 
 /** At a boundary: what is to be said of what was seen, and whether it ends the session. */
 export function circlesAtBoundary(
   { config, phases }: RunState,
-  place: Place,
+  place: Whose,
   seen: Circle | undefined,
 ): { fact: Fact; ends: boolean } | undefined {
   const phase = phases.get(place.phase);

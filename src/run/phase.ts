@@ -185,10 +185,12 @@ export const verifying = (attempt: Attempt, results: GateResult[] = []): PhaseSt
   results,
 });
 
+/** What the phase has to show so far: by this attempt, or by the ones before it. */
 export function leftBy(phase: PhaseState): Left {
   if (phase.step === "done" || phase.step === "skipped") return phase.left;
-  const attempt = lastAttempt(phase);
-  if (attempt === undefined) return { sessions: [], tasksDone: [], commits: [] };
+  const isToStart = phase.step === "waiting" || phase.step === "starting";
+  const attempt = isToStart ? phase.before : lastAttempt(phase);
+  if (attempt === undefined) return { sessions: [], tasksDone: isToStart ? phase.tasksInGit : [], commits: [] };
   const { sessions, tasksDone } = attempt.progress;
   return { sessions, tasksDone, commits: attempt.commits.made };
 }

@@ -1,7 +1,7 @@
 /** Runs on one machine: a folder per run with its journal, its blobs and where its holder can be spoken to. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type Learned, NOTHING_LEARNED } from "../context/forecast.js";
+import type { Learned } from "../context/forecast.js";
 import type { BlobRef, RunEvent } from "../run/event.js";
 import { writeWhole } from "./atomic.js";
 import { blobsFolder, readBlob } from "./blobs.js";
@@ -128,7 +128,7 @@ export class FileStore implements Store {
   }
 
   async learned(agent: string): Promise<Learned> {
-    return readLearned(sharedFolder(this.#top), agent) ?? NOTHING_LEARNED;
+    return readLearned(sharedFolder(this.#top), agent);
   }
 
   async learn(agent: string, more: Learned): Promise<void> {

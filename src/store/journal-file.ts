@@ -202,13 +202,7 @@ export class FileJournal implements Journal {
     this.#dirty = false;
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#syncing = Promise.all([this.#syncing, syncData(this.#fd)]).then(
-      () => {},
-      (error: unknown) => {
-        // The file was closed in this moment: that synchronised it, too.
-        if (!this.#closed) throw error;
-      },
-    );
+    this.#syncing = Promise.all([this.#syncing, syncData(this.#fd)]).then(() => {});
     // Whoever flushes next is told; nobody may be waiting now.
     this.#syncing.catch(() => {});
   }
@@ -232,6 +226,8 @@ export class FileJournal implements Journal {
     this.#closed = true;
     clearTimeout(this.#timer);
     this.#whenClosed();
+    // One that is under way still holds the file; what it could not write, the next line tells.
+    await this.#syncing.catch(() => {});
     try {
       fdatasyncSync(this.#fd);
     } finally {

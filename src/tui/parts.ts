@@ -1,9 +1,9 @@
 /** The parts of the screen as text: what fits where is decided here, colours elsewhere. */
 import stringWidth from "string-width";
 import type { Board, BoardPhase } from "../view/board.js";
-import { type BoardSession, percentOf } from "../view/history.js";
 import { percentsOf, sparkline } from "../view/markdown-report.js";
 import { thousands } from "../view/numbers.js";
+import { type BoardSession, percentOf } from "../view/readings.js";
 
 export const SYMBOLS: Record<BoardPhase["status"], string> = {
   pending: "○",

@@ -3,9 +3,9 @@
  * its state is, is not here: that is the run's own (`run/state.ts`), and `board.ts` puts the two side by side.
  */
 import type { LayerSizes } from "../context/layers.js";
-import { handoversOn, thresholdTokens } from "../context/policy.js";
 import type { FactOf, RunEvent, Usage } from "../run/event.js";
 import { addUsage, tokensIn } from "../run/usage.js";
+import { addReading, type BoardSession, newSession, percentOf, type Rules, rulesOf, windowOf } from "./readings.js";
 
 /** What filled the phase's windows, over all its sessions, in tokens. */
 export interface ContextFigures {
@@ -33,28 +33,6 @@ export interface PhaseHistory {
   context: ContextFigures;
   startedAt: string | undefined;
   endedAt: string | undefined;
-}
-
-export interface BoardSession {
-  id: string;
-  phase: string;
-  purpose: string;
-  model: string | undefined;
-  startedAt: string;
-  endedAt: string | undefined;
-  reason: string | undefined;
-  window: number;
-  /** In tokens: where it is handed over, and from where at a natural boundary; 0 where it is not. */
-  hard: number;
-  soft: number;
-  tokens: number;
-  peak: number;
-  calls: number;
-  /** Readings: seconds since the run began and tokens, one after the other. */
-  points: number[];
-  /** Every how many readings one is kept. */
-  step: number;
-  seen: number;
 }
 
 export interface Activity {
@@ -108,18 +86,16 @@ export interface History {
   marks: Mark[];
   notices: Notice[];
   /** What is needed to fold on. */
-  rules: { hard: Parameters<typeof thresholdTokens>[0]; soft: number | undefined };
+  rules: Rules;
 }
 
 const MOST_ACTIVITIES = 80;
 const MOST_MARKS = 600;
-const MOST_POINTS = 300;
 const MOST_NOTICES = 300;
 
 const NONE: Usage & { total: number } = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, total: 0 };
 
 function begin({ seq, at, config }: FactOf<"run-started"> & RunEvent): History {
-  const equipment = handoversOn(config);
   return {
     seq,
     startedAt: at,
@@ -130,10 +106,7 @@ function begin({ seq, at, config }: FactOf<"run-started"> & RunEvent): History {
     activities: [],
     marks: [],
     notices: [],
-    rules: {
-      hard: { context_threshold: equipment ? config.context_threshold : 100 },
-      soft: equipment && typeof config.context_soft === "number" ? config.context_soft : undefined,
-    },
+    rules: rulesOf(config),
   };
 }
 
@@ -274,12 +247,12 @@ function inSession(history: History, phase: PhaseHistory, event: RunEvent): void
       const session = sessionOf(history, event.session);
       if (session === undefined) return;
       session.model = event.model;
-      if (event.window !== undefined) windowOf(history, session, event.window, event.compactAt);
+      if (event.window !== undefined) windowOf(history.rules, session, event.window, event.compactAt);
       return;
     }
     case "window-known": {
       const session = sessionOf(history, event.session);
-      if (session !== undefined) windowOf(history, session, event.window, event.compactAt);
+      if (session !== undefined) windowOf(history.rules, session, event.window, event.compactAt);
       return;
     }
     case "call-made": {
@@ -296,12 +269,12 @@ function inSession(history: History, phase: PhaseHistory, event: RunEvent): void
       const session = sessionOf(history, event.session);
       if (session === undefined) return;
       session.calls++;
-      return read(history, session, event.at, event.reading.tokens);
+      return addReading(session, history.startedAt, event.at, event.reading.tokens);
     }
     case "boundary-decided": {
       phase.peak_percent = Math.max(phase.peak_percent, event.reading.percent);
       const session = sessionOf(history, event.session);
-      if (session !== undefined) read(history, session, event.at, event.reading.tokens);
+      if (session !== undefined) addReading(session, history.startedAt, event.at, event.reading.tokens);
       return;
     }
     case "progress-reported":
@@ -330,52 +303,9 @@ function inSession(history: History, phase: PhaseHistory, event: RunEvent): void
   }
 }
 
-const newSession = (event: FactOf<"session-started"> & RunEvent): BoardSession => ({
-  id: event.session,
-  phase: event.phase,
-  purpose: event.purpose,
-  model: undefined,
-  startedAt: event.at,
-  endedAt: undefined,
-  reason: undefined,
-  window: 0,
-  hard: 0,
-  soft: 0,
-  tokens: 0,
-  peak: 0,
-  calls: 0,
-  points: [],
-  step: 1,
-  seen: 0,
-});
-
-function windowOf({ rules }: History, session: BoardSession, window: number, compactAt: number | undefined): void {
-  session.window = window;
-  session.hard = Math.round(thresholdTokens(rules.hard, { window, compactAt, reserve: 0 }));
-  session.soft = rules.soft === undefined ? 0 : Math.round((window * rules.soft) / 100);
-}
-
 /** The newest ones are asked for most. */
 const sessionOf = ({ sessions }: History, id: string): BoardSession | undefined =>
   sessions.findLast((session) => session.id === id);
-
-/** Keeps a bounded number of readings, evenly over the session, and always the newest. */
-function read({ startedAt }: History, session: BoardSession, at: string, tokens: number): void {
-  session.tokens = tokens;
-  session.peak = Math.max(session.peak, tokens);
-  const seconds = Math.round((Date.parse(at) - Date.parse(startedAt)) / 100) / 10;
-  const { points } = session;
-  // The last point is provisional until the next one that is kept.
-  if (session.seen % session.step !== 0) points.splice(-2);
-  session.seen++;
-  points.push(seconds, tokens);
-  if (points.length <= MOST_POINTS * 2) return;
-  session.step *= 2;
-  session.points = points.filter((_, index) => (index >> 1) % 2 === 0 || index >= points.length - 2);
-}
-
-export const percentOf = ({ tokens, window }: Pick<BoardSession, "tokens" | "window">): number =>
-  window === 0 ? 0 : Math.round((tokens / window) * 100);
 
 function act(history: History, event: RunEvent, symbol: string, text: string, ok = true): void {
   const phase = "phase" in event ? event.phase : undefined;

@@ -1,6 +1,6 @@
 /** How a run stands, told from its state: the one truth of every screen. */
 import type { Phase } from "../plan/model.js";
-import { isAttempted, type lastAttempt, leftBy, type PhaseState } from "../run/phase.js";
+import { isAttempted, leftBy, type PhaseState, waiting } from "../run/phase.js";
 import { openQuestions } from "../run/questions.js";
 import type { RunState } from "../run/state.js";
 
@@ -98,7 +98,7 @@ export const STATUS: Record<PhaseState["step"], PhaseStatus> = {
 
 function standingOfPhase(state: RunState, planned: Phase): PhaseStanding {
   const { id, title, file, tasks, dependsOn } = planned;
-  const phase = state.phases.get(id) ?? { step: "waiting", number: 1, before: undefined, tasksInGit: [] };
+  const phase = state.phases.get(id) ?? waiting();
   const forecast = state.forecast.get(id);
   const tasksDone = doneIn(state, planned, phase);
   return {
@@ -106,7 +106,7 @@ function standingOfPhase(state: RunState, planned: Phase): PhaseStanding {
     title,
     status: STATUS[phase.step],
     verified: phase.step === "done" && phase.verified,
-    commits: leftBy(phase.step === "waiting" && phase.before !== undefined ? withLast(phase.before) : phase).commits,
+    commits: leftBy(phase).commits,
     tasks: { done: tasksDone.length, total: tasks.length },
     tasksDone,
     failure: phase.step === "failed" ? { ...phase.failure } : undefined,
@@ -120,17 +120,13 @@ function standingOfPhase(state: RunState, planned: Phase): PhaseStanding {
   };
 }
 
-const withLast = (attempt: NonNullable<ReturnType<typeof lastAttempt>>): PhaseState => ({ step: "split", attempt });
-
 const partsOf = ({ parents, plan }: RunState, id: string): string[] =>
   parents.size === 0 ? [] : plan.phases.filter((part) => parents.get(part.id) === id).map((part) => part.id);
 
 /** Tasks that are done: reported, in git, ticked by the user, or done by its sub-phases. */
 function doneIn(state: RunState, planned: Phase, phase: PhaseState): string[] {
   const done = new Set(leftBy(phase).tasksDone);
-  if (phase.step === "waiting" || phase.step === "starting")
-    for (const task of [...phase.tasksInGit, ...(phase.before?.progress.tasksDone ?? [])]) done.add(task);
-  if (isAttempted(phase) && phase.attempt.split.parts.length > 0)
+  if (isAttempted(phase))
     for (const part of phase.attempt.split.parts)
       for (const task of leftBy(state.phases.get(part) ?? phase).tasksDone) done.add(task);
   return planned.tasks.filter((task) => task.ticked || done.has(task.id)).map((task) => task.id);

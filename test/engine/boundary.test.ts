@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { kindsIn } from "../../src/rehearsal/conversation.js";
 import { call, message, say } from "../../src/rehearsal/reply.js";
 import { userTexts } from "../../src/rehearsal/request.js";
 import { firstly } from "../support/behaviours.js";
@@ -113,8 +114,7 @@ describe.concurrent("what is in flight at the threshold", () => {
       repo,
       config: { context_limit: 30_000, max_restarts: 2, split: "off" },
       behave: (request, worker) =>
-        userTexts(request).some((text) => text.includes("Your context window is nearly full")) ||
-        (request.tools ?? []).length === 0
+        userTexts(request).some((text) => kindsIn(text).includes("checkpoint")) || (request.tools ?? []).length === 0
           ? worker(request)
           : message(call("Bash", { command: BIG, description: "no progress" })),
     });

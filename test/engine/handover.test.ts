@@ -77,7 +77,7 @@ describe.concurrent("a run with handovers", () => {
     const repo = scratchRepo(planFiles([{ id: "1", tasks: 4 }]));
     const run = await rehearse({ repo, charsPerTask: 15_000, config: { context_limit: 40_000 } });
     const asked = run.exchanges.findIndex(({ request }) =>
-      JSON.stringify(request.messages.slice(-2)).includes("Your context window is nearly full"),
+      JSON.stringify(request.messages.slice(-2)).includes("<!-- segno: checkpoint -->"),
     );
     expect(asked).toBeGreaterThan(0);
     const [before, checkpoint] = [run.exchanges[asked - 1], run.exchanges[asked]];

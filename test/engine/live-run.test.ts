@@ -1,28 +1,18 @@
 /** A run whose journal lives elsewhere: facts on their way, and others who write meanwhile. */
 import { describe, expect, test } from "vitest";
-import { configSchema } from "../../src/config/schema.js";
 import { LiveRun } from "../../src/engine/live-run.js";
 import type { Fact } from "../../src/run/event.js";
 import { redactor } from "../../src/store/redact.js";
 import { MemoryStore } from "../support/memory-store.js";
+import { runStarted } from "../support/run-started.js";
 
 const RUN = "20260101-000000-abcd";
 const lease = { epoch: 1, redact: redactor({}) };
-const STARTED: Fact = {
-  type: "run-started",
-  run: RUN,
-  mode: "run",
-  plan: { format: "master", title: "t", goal: "", file: "PLAN.md", files: ["PLAN.md"], phases: [] },
-  config: configSchema.parse({}),
-  parallel: 1,
-  gates: "block",
-  folder: "",
-  branch: "main",
-  head: "h",
-  takenAsDone: [],
-  leftOut: [],
-  tasksInGit: {},
-};
+const STARTED: Fact = runStarted(
+  { format: "master", title: "t", goal: "", file: "PLAN.md", files: ["PLAN.md"], phases: [] },
+  {},
+  { run: RUN },
+);
 
 async function begun(now?: () => Date) {
   const store = new MemoryStore(now);

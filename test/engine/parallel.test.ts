@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { answerQuestion } from "../../src/engine/questions.js";
-import { readConversation } from "../../src/rehearsal/conversation.js";
+import { kindsIn, readConversation } from "../../src/rehearsal/conversation.js";
 import { call, message, say } from "../../src/rehearsal/reply.js";
 import { blocksOf, type ModelRequest } from "../../src/rehearsal/request.js";
 import { planFiles } from "../support/plans.js";
@@ -194,7 +194,7 @@ const writing =
   (request, worker) => {
     const { phase, tools, prompt } = readConversation(request);
     const file = files[phase];
-    if (file === undefined || !tools.has("Bash") || prompt.startsWith("You bring phase")) return worker(request);
+    if (file === undefined || !tools.has("Bash") || kindsIn(prompt).includes("merge")) return worker(request);
     if (hasCalled(request, "phase_result")) return message(say("Done."));
     const written = request.messages.some((each) =>
       blocksOf(each).some((block) => block.type === "tool_use" && block.name === "Bash"),

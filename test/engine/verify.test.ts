@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { answerQuestion } from "../../src/engine/questions.js";
+import { kindsIn } from "../../src/rehearsal/conversation.js";
 import { call, message, say } from "../../src/rehearsal/reply.js";
 import { type ModelRequest, userTexts } from "../../src/rehearsal/request.js";
 import { planFiles } from "../support/plans.js";
@@ -175,7 +176,7 @@ describe.concurrent("independent verification", () => {
       criteria: [{ criterion: "not a task", verdict: verdictOf, evidence, why: "I looked." }],
     });
   const isReview = (request: ModelRequest): boolean =>
-    userTexts(request).some((text) => text.startsWith("You judge work that someone else did"));
+    userTexts(request).some((text) => kindsIn(text).includes("verify"));
 
   test("a session that sees only criteria and diff; a pass with evidence counts", async () => {
     const repo = scratchRepo(planFiles([{ id: "1", tasks: 2 }]));

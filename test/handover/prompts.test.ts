@@ -29,6 +29,15 @@ const finished = (n: number, answer = ""): PhaseMetadata => ({
   answer,
 });
 
+describe("every prompt for work", () => {
+  test("says that Segno hands over, and which of our tools to call", () => {
+    for (const text of [workPrompt(view).text, continuationPrompt(view, { n: 2, most: 5, why: "context" }, "C").text]) {
+      expect(text).toContain("Segno hands over before your window is full");
+      for (const tool of ["progress", "decision", "phase_result"]) expect(text).toContain(tool);
+    }
+  });
+});
+
 describe("the continuation prompt", () => {
   const prompt = continuationPrompt(
     { ...view, tasksDone: ["2.1"] },

@@ -1,21 +1,18 @@
 /** What is said at a boundary: the first reason in the list that speaks counts. */
 import { describe, expect, test } from "vitest";
-import { configSchema } from "../../src/config/schema.js";
 import { type AtBoundary, sayAtBoundary } from "../../src/run/boundary.js";
 import { EVENT_VERSION, type Fact, type RunEvent } from "../../src/run/event.js";
 import { evolve } from "../../src/run/evolve.js";
 import type { RunState } from "../../src/run/state.js";
+import { runStarted } from "../support/run-started.js";
 
 const place = { phase: "1", attempt: 1, session: "1/a1/session/1" };
 const usage = { input: 100, cacheRead: 0, cacheWrite: 0, output: 10 };
 const reading = { tokens: 10_000, window: 200_000, percent: 5, source: "exact" as const, margin: 0 };
 
 const STARTED: Fact[] = [
-  {
-    type: "run-started",
-    run: "r",
-    mode: "run",
-    plan: {
+  runStarted(
+    {
       format: "master",
       title: "t",
       goal: "",
@@ -39,16 +36,8 @@ const STARTED: Fact[] = [
         },
       ],
     },
-    config: configSchema.parse({ max_tokens: 100_000, phase_timeout_minutes: 10 }),
-    parallel: 1,
-    gates: "block",
-    folder: "",
-    branch: "main",
-    head: "h",
-    takenAsDone: [],
-    leftOut: [],
-    tasksInGit: {},
-  },
+    { max_tokens: 100_000, phase_timeout_minutes: 10 },
+  ),
   { type: "command-issued", phase: "1", command: { type: "start-phase", id: "1/a1/start", phase: "1", attempt: 1 } },
   { type: "phase-started", command: "1/a1/start", phase: "1", attempt: 1, head: "h", baseline: "b", staged: [] },
   {

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { type Config, configSchema } from "../../src/config/schema.js";
+import type { Config } from "../../src/config/schema.js";
 import type { Plan } from "../../src/plan/model.js";
 import { decide } from "../../src/run/decide.js";
 import type { Fact, RunEvent } from "../../src/run/event.js";
 import { evolve } from "../../src/run/evolve.js";
 import type { RunState } from "../../src/run/state.js";
+import { runStarted } from "../support/run-started.js";
 
 const at = { file: "PLAN.md", line: 1 };
 const PLAN: Plan = {
@@ -47,21 +48,7 @@ const PLACE = { phase: "20", attempt: 1 };
 const STARTED: Fact = { type: "phase-started", ...PLACE, command: "20/a1/start", head: "h", baseline: "b", staged: [] };
 
 function fold(config: Partial<Config>, facts: Fact[]): RunState {
-  const first: Fact = {
-    type: "run-started",
-    run: "r",
-    mode: "run",
-    plan: PLAN,
-    config: configSchema.parse(config),
-    parallel: 1,
-    gates: "block",
-    folder: "",
-    branch: "main",
-    head: "h",
-    takenAsDone: [],
-    leftOut: [],
-    tasksInGit: {},
-  };
+  const first: Fact = runStarted(PLAN, config);
   const start: Fact = {
     type: "command-issued",
     phase: "20",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { findProcesses } from "../../src/agents/processes.js";
-import { readConversation } from "../../src/rehearsal/conversation.js";
+import { kindsIn, readConversation } from "../../src/rehearsal/conversation.js";
 import { call, message } from "../../src/rehearsal/reply.js";
 import type { FactType, RunEvent } from "../../src/run/event.js";
 import { FileStore } from "../../src/store/file.js";
@@ -57,6 +57,8 @@ const result = (fields: Record<string, unknown>) =>
 
 const APART = "test ! -f out/1-1.txt || test ! -f out/2-4.txt || test -f repaired.txt";
 
+const isWork = (prompt: string): boolean => kindsIn(prompt).some((kind) => kind === "work" || kind === "continue");
+
 /** Two phases at once that fit alone and not together; one of them is split. */
 export const AT_ONCE: Scenario = {
   name: "at once, with a split, a merge and its repair",
@@ -71,11 +73,11 @@ export const AT_ONCE: Scenario = {
     const { phase, tools, prompt, turns } = readConversation(request);
     if (!tools.has("Bash")) return worker(request);
     const calls = turns.flatMap((turn) => turn.calls);
-    if (prompt.startsWith("You bring phase"))
+    if (kindsIn(prompt).includes("merge"))
       return calls.some((made) => made.name === "Write")
         ? result({})
         : message(call("Write", { file_path: "repaired.txt", content: "repaired\n" }));
-    if (phase !== "2" || !prompt.startsWith("You c")) return worker(request);
+    if (phase !== "2" || !isWork(prompt)) return worker(request);
     const parts = [
       { title: "First half", tasks: ["2.1", "2.2"] },
       { title: "Second half", tasks: ["2.3", "2.4"] },

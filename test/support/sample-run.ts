@@ -1,10 +1,10 @@
 /** A journal as a run would leave it in the middle of its work, with fixed times: for frames that must not change. */
-import { configSchema } from "../../src/config/schema.js";
 import { costAt } from "../../src/context/prices.js";
 import { prepareSegnoFolder } from "../../src/engine/runs.js";
 import type { Phase } from "../../src/plan/model.js";
 import type { Fact } from "../../src/run/event.js";
 import { FileStore } from "../../src/store/file.js";
+import { runStarted } from "./run-started.js";
 
 export const SAMPLE = "20260102-030405-abcd";
 
@@ -130,21 +130,7 @@ export function sampleFacts(): Fact[] {
     task: id,
   });
   return [
-    {
-      type: "run-started",
-      run: SAMPLE,
-      mode: "run",
-      plan,
-      config: configSchema.parse({}),
-      parallel: 1,
-      gates: "block",
-      folder: "",
-      branch: "main",
-      head: "h",
-      takenAsDone: [],
-      leftOut: [],
-      tasksInGit: {},
-    },
+    runStarted(plan, {}, { run: SAMPLE }),
     ...started("1"),
     ...session("1", 1, climb(24_000, 96_000, 9)),
     ...["1.1", "1.2", "1.3", "1.4"].map((id) => task("1", 1, id)),

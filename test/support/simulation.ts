@@ -1,6 +1,5 @@
 /** A world that answers commands by chance: for properties of `decide` and `evolve` without agent, git or disk. */
 import fc from "fast-check";
-import { configSchema } from "../../src/config/schema.js";
 import type { Plan } from "../../src/plan/model.js";
 import type { Command } from "../../src/run/command.js";
 import { decide } from "../../src/run/decide.js";
@@ -9,6 +8,7 @@ import { evolve } from "../../src/run/evolve.js";
 import type { PhaseResult } from "../../src/run/outcome.js";
 import type { RunState } from "../../src/run/state.js";
 import { wakeAt } from "../../src/run/waits.js";
+import { runStarted } from "./run-started.js";
 
 /** A plan without cycles: each phase depends on some of those before it. */
 export const anyPlan: fc.Arbitrary<Plan> = fc
@@ -114,21 +114,7 @@ export function simulate(
     state = evolve(state, event);
     check(state, event);
   };
-  append({
-    type: "run-started",
-    run: "r",
-    mode: "rehearsal",
-    plan,
-    config: configSchema.parse(limits),
-    parallel,
-    gates: "block",
-    folder: "",
-    branch: "main",
-    head: "h",
-    takenAsDone: [],
-    leftOut: [],
-    tasksInGit: {},
-  });
+  append(runStarted(plan, limits, { mode: "rehearsal", parallel }));
   const open: Command[] = [];
   for (let steps = 0; (state as unknown as RunState).status === "running"; steps++) {
     if (steps > 5_000) throw new Error("the run does not end");

@@ -30,15 +30,15 @@ async function merge(held: HeldRun, id: string, phase: string, attempt: number):
   const state = stateOfPhase(run.state, phase);
   if (!isAttempted(state) || state.attempt.origin.worktree === undefined)
     throw new Error(`phase ${phase} has no worktree`);
-  const ground = checkoutOf(held, phase);
+  const checkout = checkoutOf(held, phase);
   const target = mergeTargetOf(held, phase);
   const made = await findSwap(held.git, target.branch, { run: run.state.run, command: id });
   // One that was made before a crash may have lost its branch already.
-  const tip = made?.tip ?? (await tipOf(held.git, ground.branch));
+  const tip = made?.tip ?? (await tipOf(held.git, checkout.branch));
   const base = made?.base ?? (await tipOf(held.git, target.branch));
   const files = (await changedSinceParting(held.git, base, tip)).filter((path) => !run.state.plan.files.includes(path));
   if (made === undefined && !(await contains(held.git, tip, base))) {
-    const conflicts = await beginMerge(ground.git, base, run.state.plan.files);
+    const conflicts = await beginMerge(checkout.git, base, run.state.plan.files);
     const sharing = sharingWith(run.state, phase, files);
     await run.record({ type: "merge-begun", command: id, phase, attempt, base, tip, conflicts, sharing });
     return;
@@ -50,10 +50,10 @@ async function merge(held: HeldRun, id: string, phase: string, attempt: number):
   const leftBehind = await bringAlong(target.git, target.branch, { from: base, to: sha, keep });
   const into = target.branch;
   // Before it is said: with the last phase the run is over, and nobody would remove it any more.
-  const kept = await removeMerged(held.git, { folder: ground.top, branch: ground.branch });
+  const kept = await removeMerged(held.git, { folder: checkout.top, branch: checkout.branch });
   await run.record({ type: "phase-merged", command: id, phase, attempt, sha, into, files, leftBehind });
   if (kept === undefined) return;
-  run.warn(`The worktree of phase ${phase} stays, because ${kept}: git worktree list shows ${ground.branch}.`, phase);
+  run.warn(`The worktree of phase ${phase} stays, because ${kept}: git worktree list shows ${checkout.branch}.`, phase);
 }
 
 async function swap(

@@ -44,22 +44,22 @@ async function judge(
   held: HeldRun,
   { check }: GateToPass,
   id: string,
-  ground: Checkout,
+  checkout: Checkout,
 ): Promise<Omit<GateVerdict, "stdout">> {
   const { run } = held;
   switch (check.type) {
     case "command":
       return run.state.config.gates_on === "tree"
-        ? runCommand(held, check, id, ground.cwd)
-        : runClean(held, check, id, ground);
+        ? runCommand(held, check, id, checkout.cwd)
+        : runClean(held, check, id, checkout);
     case "file": {
-      const path = join(ground.top, check.path);
+      const path = join(checkout.top, check.path);
       const passed =
-        isInside(ground.top, path) && existsSync(path) && statSync(path).isFile() && statSync(path).size > 0;
+        isInside(checkout.top, path) && existsSync(path) && statSync(path).isFile() && statSync(path).size > 0;
       return { passed, exit: null, ms: 0, why: passed ? "it is there" : `${check.path} was not written`, output: "" };
     }
     case "resolved": {
-      const left = unresolved(ground.top, check.paths);
+      const left = unresolved(checkout.top, check.paths);
       const passed = left.length === 0;
       const why = passed ? "none is marked" : `still marked in ${left.join(", ")}`;
       return { passed, exit: null, ms: 0, why, output: left.join("\n") };

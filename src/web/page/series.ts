@@ -1,6 +1,6 @@
 /** The board's readings as the chart wants them: one line per phase, broken between sessions. */
 import type { Board } from "../../view/board.js";
-import type { BoardSession } from "../../view/history.js";
+import type { BoardSession } from "../../view/readings.js";
 
 export interface Series {
   phase: string;
