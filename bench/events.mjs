@@ -4,8 +4,8 @@ import { ClaudeStream } from "../dist/agents/claude/stream.js";
 import { meter, newMeter, readMeter } from "../dist/context/meter.js";
 import { LiveRun } from "../dist/engine/live-run.js";
 import { evolve } from "../dist/run/evolve.js";
+import { redactor } from "../dist/secrets/redact.js";
 import { FileStore } from "../dist/store/file.js";
-import { redactor } from "../dist/store/redact.js";
 import { best, report, scratch } from "./measure.mjs";
 import { runStarted } from "./run-started.mjs";
 

@@ -2,8 +2,8 @@
 import { relative } from "node:path";
 import type { Config } from "../config/schema.js";
 import { bad, good, type Result } from "../engine/failure.js";
+import { setUpCheckout } from "../engine/set-up.js";
 import { type Prepared, preparePlan } from "../engine/start.js";
-import { runGate } from "../gates/run.js";
 import { GitError } from "../git/git.js";
 import { addWorktree, removeWorktree, worktreesFolder } from "../git/worktree.js";
 import type { PlanOptions } from "../plan/model.js";
@@ -15,8 +15,6 @@ export interface RunWorktree {
   /** Says where the work is; takes the checkout away if all of it is on the branch. */
   close: ((completed: boolean, json: boolean) => Promise<void>) | undefined;
 }
-
-const SETUP_MS = 30 * 60_000;
 
 export async function openRunWorktree(
   { repository }: Prepared,
@@ -34,21 +32,18 @@ export async function openRunWorktree(
   if (place instanceof GitError) return bad({ type: "branch", branch, why: place.stderr.trim() });
   shareRuns(git.top, place);
   const cwd = `${place}/${relative(git.top, process.cwd())}`.replace(/\/$/, "");
-  if (config.worktree_setup !== undefined) {
-    const env = Object.fromEntries(
+  const failed = await setUpCheckout(place, {
+    command: config.worktree_setup,
+    top: git.top,
+    env: Object.fromEntries(
       Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
-    );
-    const setup = await runGate({
-      command: config.worktree_setup,
-      cwd: place,
-      env: { ...env, SEGNO_CHECKOUT: git.top },
-      marker: `setup:${branch}`,
-      timeoutMs: SETUP_MS,
-    });
-    if (!setup.passed) {
-      const what = `worktree_setup failed (${setup.why}): ${setup.output.trim().split("\n").at(-1) ?? ""}`;
-      return bad({ type: "usage", what, fix: `Correct the command; the checkout is ${place}` });
-    }
+    ),
+    marker: `setup:${branch}`,
+    minutes: config.gate_timeout_minutes,
+  });
+  if (failed !== undefined) {
+    const what = `worktree_setup failed (${failed.why}): ${failed.output.trim().split("\n").at(-1) ?? ""}`;
+    return bad({ type: "usage", what, fix: `Correct the command; the checkout is ${place}` });
   }
   const prepared = await preparePlan(cwd, plan, options);
   if (!prepared.ok) return prepared;

@@ -6,7 +6,7 @@
 export const PRUNINGS = ["aggressive", "moderate", "minimal"] as const;
 export type Pruning = (typeof PRUNINGS)[number];
 export const STRATEGIES = ["fixed", "dynamic", "reserve"] as const;
-export type BudgetStrategy = (typeof STRATEGIES)[number];
+export type PromptBudgetStrategy = (typeof STRATEGIES)[number];
 
 export type LayerName = "permanent" | "phase" | "metadata" | "transient";
 
@@ -121,8 +121,8 @@ const WEIGHTS: [RegExp, number][] = [
 const MEDIUM = 8;
 
 /** The prompt budget divided among the phases, and what is held back. */
-export function allotBudget(
-  strategy: BudgetStrategy,
+export function allotPromptBudget(
+  strategy: PromptBudgetStrategy,
   phases: readonly { id: string; complexity: string | undefined }[],
   budget: number,
 ): { phases: Map<string, number>; debugging: number; overflow: number } {

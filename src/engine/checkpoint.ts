@@ -3,12 +3,13 @@
  * the ledger and git say is always added fresh, so that an older one, or none, still does.
  */
 import type { Git } from "../git/git.js";
-import { type ChangedFile, changedSince } from "../git/start.js";
+import { changedSince } from "../git/start.js";
 import { readBlock } from "../handover/block.js";
 import { roughTokens } from "../handover/bounded.js";
 import { type Rendered, renderCheckpoint } from "../handover/checkpoint.js";
 import { type Handed, readHanded, writeHanded } from "../handover/handed.js";
 import type { Plan } from "../plan/model.js";
+import type { ChangedFile } from "../run/changed-file.js";
 import type { BlobRef, TurnEnd } from "../run/event.js";
 import { type Attempt, isAttempted } from "../run/phase.js";
 import { phaseOf } from "../run/state.js";

@@ -16,6 +16,7 @@ import type { Claims } from "../handover/claims.js";
 import { writeHanded } from "../handover/handed.js";
 import { judgeVerdicts } from "../handover/review.js";
 import { StuckWatch } from "../handover/stuck.js";
+import { TOOL_ANSWERS } from "../handover/tool-answers.js";
 import { type AtBoundary, sayAtBoundary } from "../run/boundary.js";
 import { budgetWarnings } from "../run/budget.js";
 import type { Circle } from "../run/circles.js";
@@ -293,13 +294,10 @@ export class LiveSession implements WarmSession {
     const { phase: id, purpose } = this.#place;
     const phase = run.state.phases.get(id);
     const done = isAttempted(phase) ? phase.attempt.progress.tasksDone : [];
-    const problem =
-      purpose === "work"
-        ? requestProblem(run.state, id, result, done)
-        : "only a phase that is being worked on can be split. Repair what is named above.";
-    if (problem !== undefined) throw new ToolRefusal(`Nothing was recorded: ${problem}`);
+    const problem = purpose === "work" ? requestProblem(run.state, id, result, done) : TOOL_ANSWERS.noSplitNow;
+    if (problem !== undefined) throw new ToolRefusal(TOOL_ANSWERS.notRecorded(problem));
     await this.#keep({ type: "result-reported", ...this.#at, result });
-    return "Recorded. Stop now: Segno splits the phase.";
+    return TOOL_ANSWERS.split;
   }
 
   /** In the journal, and kept, before the agent hears so. */
@@ -316,35 +314,38 @@ export class LiveSession implements WarmSession {
       progress: async ({ message, task }) => {
         if (task !== undefined && !phase.tasks.some((candidate) => candidate.id === task)) {
           await this.#keep({ type: "progress-reported", ...this.#at, message });
-          return `Recorded as a note. There is no task ${task} in this phase; its tasks are: ${phase.tasks.map((candidate) => candidate.id).join(", ")}.`;
+          return TOOL_ANSWERS.noSuchTask(
+            task,
+            phase.tasks.map(({ id }) => id),
+          );
         }
         this.#watch.progressed();
         if (task !== undefined) this.#natural = "task";
         await this.#keep({ type: "progress-reported", ...this.#at, message, task });
-        return "Recorded.";
+        return TOOL_ANSWERS.recorded;
       },
       decision: async ({ text }) => {
         await this.#keep({ type: "decision-recorded", ...this.#at, text });
-        return "Recorded.";
+        return TOOL_ANSWERS.recorded;
       },
       verdict: async ({ criteria }) => {
-        if (this.#place.purpose !== "verify") return "Only a session that verifies hands in a verdict.";
+        if (this.#place.purpose !== "verify") return TOOL_ANSWERS.noVerdict;
         const { top } = checkoutOf(this.#held, this.#place.phase);
         const verdicts = judgeVerdicts(phase.criteria, criteria, (path) => existsSync(join(top, path)));
         await this.#keep({ type: "verdict-reported", ...this.#at, verdicts });
-        return "Recorded. Stop now.";
+        return TOOL_ANSWERS.verdict;
       },
       checkpoint: async (claims) => {
         const kept = run.putBlob(writeHanded({ type: "tool", claims }));
         this.handed = { claims, kept };
         await this.#keep({ type: "checkpoint-reported", ...this.#at, handed: kept });
-        return "Saved. Stop now: a fresh session goes on from here.";
+        return TOOL_ANSWERS.saved;
       },
       phase_result: async (result) => {
-        if (this.#place.purpose === "verify") return "Nothing was recorded: this session only judges. Call verdict.";
+        if (this.#place.purpose === "verify") return TOOL_ANSWERS.onlyVerdict;
         if (result.status === "split_request") return this.#splitRequested(result);
         await this.#keep({ type: "result-reported", ...this.#at, result });
-        return "Recorded. Stop now: Segno runs the gates.";
+        return TOOL_ANSWERS.result;
       },
     };
   }

@@ -15,7 +15,7 @@ import { evolve } from "../run/evolve.js";
 import { lastAttempt } from "../run/phase.js";
 import type { SessionState } from "../run/session.js";
 import type { RunState } from "../run/state.js";
-import { redactor } from "../store/redact.js";
+import { redactor } from "../secrets/redact.js";
 import type { JournalRead, Store } from "../store/store.js";
 import { bad, good, type Result } from "./failure.js";
 import { type Equipment, type HeldRun, heldRun } from "./held-run.js";
@@ -66,12 +66,12 @@ export async function resumeRun(
   const { top } = git;
   const texts = readPromptTexts(top, equipment.agent.toolName);
   if (!texts.ok) return texts;
-  const claimed = await holdRun(store, id);
-  if (!claimed.ok) return claimed;
+  const locked = await holdRun(store, id);
+  if (!locked.ok) return locked;
   // Read again under the lock: its last holder may have written until it died.
   const read = await readRun(store, id);
   if (!read.ok) {
-    claimed.value.release();
+    locked.value.release();
     return read;
   }
   const swept = await sweep(isOfRun(id));
@@ -98,13 +98,13 @@ export async function resumeRun(
   for (const fact of honourMarks(run.state, files)) run.append(fact);
   for (const fact of reconcile(run.state)) run.append(fact);
   await run.flush();
-  const held = heldRun({ run, store, git, files, texts: texts.value, lock: claimed.value }, equipment);
+  const held = heldRun({ run, store, git, files, texts: texts.value, lock: locked.value }, equipment);
   try {
     await findCheckouts(held);
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
     await run.close();
-    claimed.value.release();
+    locked.value.release();
     return bad({ type: "branch", branch: run.state.branch, why: error.message });
   }
   return good(held);
@@ -153,8 +153,8 @@ function honourMarks({ plan, config, format, phases }: RunState, files: PlanFile
 
 /** Writes into the journal of a run that nobody holds: takes its locks, appends, releases them. */
 export async function appendToRun<T>(store: Store, id: string, act: (run: LiveRun) => Promise<T>): Promise<Result<T>> {
-  const claimed = await holdRun(store, id);
-  if (!claimed.ok) return claimed;
+  const locked = await holdRun(store, id);
+  if (!locked.ok) return locked;
   try {
     const read = await readRun(store, id);
     if (!read.ok) return read;
@@ -165,7 +165,7 @@ export async function appendToRun<T>(store: Store, id: string, act: (run: LiveRu
     await run.close();
     return good(value);
   } finally {
-    claimed.value.release();
+    locked.value.release();
   }
 }
 

@@ -9,7 +9,7 @@ import { type Opened, openRepository } from "../git/start.js";
 import type { FormatName, ParsedPlan, Plan, PlanOptions } from "../plan/model.js";
 import { parsePlan } from "../plan/parse.js";
 import { markPlanFile } from "../plan/write-back.js";
-import { redactor } from "../store/redact.js";
+import { redactor } from "../secrets/redact.js";
 import type { Store } from "../store/store.js";
 import { bad, type Failure, good, type Result } from "./failure.js";
 import { forecastOf } from "./forecasting.js";
@@ -89,8 +89,8 @@ export async function startRun(
   if (!texts.ok) return texts;
   const id = newRunId(new Date());
   prepareSegnoFolder(git.top);
-  const claimed = await holdRun(store, id);
-  if (!claimed.ok) return claimed;
+  const locked = await holdRun(store, id);
+  if (!locked.ok) return locked;
   const redact = redactor({ ...process.env, ...equipment.agentEnv });
   const run = new LiveRun(await store.create(id, { epoch: 1, redact }), []);
   run.onEvent(equipment.onEvent);
@@ -154,7 +154,7 @@ export async function startRun(
     );
   if (untracked.length > 0) run.warn(untrackedText(untracked));
   await run.flush();
-  return good(heldRun({ run, store, git, files, texts: texts.value, lock: claimed.value }, equipment));
+  return good(heldRun({ run, store, git, files, texts: texts.value, lock: locked.value }, equipment));
 }
 
 /** Tasks that a handoff calls completed, beside those that commits show. */

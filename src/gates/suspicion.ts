@@ -1,13 +1,9 @@
 /** Ways to pass that look wrong. None of them proves anything; all of them are worth a look. */
+import type { ChangedFile } from "../run/changed-file.js";
 import type { Suspicion } from "../run/event.js";
 
-export interface Changed {
-  path: string;
-  kind: "A" | "M" | "D" | "T" | "R";
-}
-
 export interface Inspected {
-  files: readonly Changed[];
+  files: readonly Pick<ChangedFile, "path" | "kind">[];
   /** The phase's change as a patch. */
   diff: string;
   /** Commands of the phase's gates, with how long they took when they passed, newest last. */

@@ -12,11 +12,11 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isKeyFile } from "../secrets/find.js";
 import type { Git } from "./git.js";
 import { TRAILERS, trailerFormat } from "./history.js";
 import { phaseHunks } from "./hunks.js";
 import { describeFinding, inspectChanges, type SizeLimits } from "./inspect.js";
-import { isKeyFile } from "./secrets.js";
 import { unfinishedOperation } from "./start.js";
 import { entryLine, isSegnoPath, snapshotTree, type TreeChange, treeChanges, withPrivateIndex } from "./trees.js";
 

@@ -1,6 +1,7 @@
 /** Looks at what is about to be committed, as git would store it. */
+
+import { type Finding, findSecrets } from "../secrets/find.js";
 import type { Git } from "./git.js";
-import { type Finding, findSecrets } from "./secrets.js";
 import type { TreeChange } from "./trees.js";
 
 export interface SizeLimits {

@@ -1,6 +1,8 @@
 /** What must be known of the repository before a run or a phase begins. */
+
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
+import type { ChangedFile } from "../run/changed-file.js";
 import { Git } from "./git.js";
 import { isSegnoPath, snapshotTree } from "./trees.js";
 
@@ -80,15 +82,6 @@ export async function takeBaseline(git: Git, run: string, name: string): Promise
   const staged = await stagedPaths(git);
   await git.raw(["update-ref", `refs/segno/${run}/${name.replaceAll(/[^\w.-]|\.\.|\.$/g, "_")}`, baseline]);
   return { head, baseline, staged };
-}
-
-export interface ChangedFile {
-  path: string;
-  kind: "A" | "M" | "D" | "T" | "R";
-  from?: string | undefined;
-  /** Lines; undefined for binary files. */
-  added?: number | undefined;
-  removed?: number | undefined;
 }
 
 /** Files that changed since a baseline, with renames recognised and lines counted, for the ledger. */

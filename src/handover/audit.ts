@@ -1,5 +1,6 @@
 /** What an agent claims, held against git and the ledger. Nothing is taken out: what is contradicted is marked. */
-import type { Claims, FileChange } from "./claims.js";
+import type { ChangedFile } from "../run/changed-file.js";
+import type { Claims } from "./claims.js";
 
 export interface Audited {
   claims: Claims;
@@ -7,7 +8,7 @@ export interface Audited {
 }
 
 export interface Evidence {
-  files: readonly FileChange[];
+  files: readonly ChangedFile[];
   tasks: readonly { id: string; title: string }[];
   tasksDone: readonly string[];
 }

@@ -1,8 +1,8 @@
 /** What the next session is told: the agent's own summary, audited, and under it what the ledger and git say. */
 import type { Task } from "../plan/model.js";
+import type { ChangedFile } from "../run/changed-file.js";
 import { type Audited, audit } from "./audit.js";
 import { bulletList, clip, clipMiddle, renderBounded, type Section } from "./bounded.js";
-import type { FileChange } from "./claims.js";
 import type { Handed } from "./handed.js";
 import { type Ledger, reportedIn } from "./ledger.js";
 
@@ -12,7 +12,7 @@ const KIND_WORDS = { A: "new", M: "changed", D: "deleted", T: "type changed", R:
 export interface CheckpointView {
   handed: Handed | undefined;
   ledger: Ledger;
-  files: readonly FileChange[];
+  files: readonly ChangedFile[];
   tasks: readonly Task[];
   tasksDone: readonly string[];
   /** The session that it is about. */
@@ -124,10 +124,10 @@ const unreportedSection = (ledger: Ledger): Section[] => {
   return text === "" ? [] : [section(text)];
 };
 
-function describeFile({ path, kind, from, added, removed }: FileChange): string {
+function describeFile({ path, kind, from, added, removed }: ChangedFile): string {
   const stat = added === undefined ? "" : `, +${added} −${removed ?? 0}`;
   return `${path} (${KIND_WORDS[kind]}${from === undefined ? "" : ` from ${from}`}${stat})`;
 }
 
-const moreFiles = (files: readonly FileChange[]): string[] =>
+const moreFiles = (files: readonly ChangedFile[]): string[] =>
   files.length > MOST_FILES ? [`… and ${files.length - MOST_FILES} more files: git status shows them`] : [];

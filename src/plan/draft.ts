@@ -8,7 +8,7 @@ export interface Draft {
   sites: Sites;
 }
 
-export interface Reading {
+export interface FormRead {
   title: string;
   goal: string;
   drafts: Draft[];

@@ -1,6 +1,6 @@
 /** A plan file and what it links to → a `Plan`, or diagnostics that say where and what to do. */
 import { type Document, readDocument } from "./document.js";
-import type { Reading } from "./draft.js";
+import type { FormRead } from "./draft.js";
 import {
   checklistSections,
   phaseSections,
@@ -35,7 +35,7 @@ const DETECT: [FormatName, (document: Document) => boolean][] = [
   ["checklist", (document) => checklistSections(document).length > 0],
 ];
 
-const READ: Record<FormatName, (document: Document, read: ReadPlanFile, options: PlanOptions) => Reading> = {
+const READ: Record<FormatName, (document: Document, read: ReadPlanFile, options: PlanOptions) => FormRead> = {
   master: readMaster,
   "phase-file": (document, _, options) => readAlone(document, options),
   phases: (document, _, options) => readPhases(document, options),

@@ -166,7 +166,7 @@ export type Fact =
       /** Where it works, if not in the run's own checkout. */
       worktree?: { branch: string } | undefined;
     } & OfPhase)
-  /** It claims files that another claims that is under way: it waits for that one. */
+  /** It names files as its own that another names, too, which is under way: it waits for that one. */
   | { type: "phase-serialised"; phase: string; behind: string; files: string[] }
   /** What came to its target meanwhile is in its worktree, not yet committed. */
   | ({

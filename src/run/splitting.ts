@@ -189,13 +189,13 @@ function gatesOf(parent: Phase, tasks: readonly Task[]): Gate[] {
 
 const PATH = /`([\w@./-]*[\w-]+\.\w+|[\w@.-]+(?:\/[\w@.-]+)+\/?)`/g;
 
-/** What the tasks name, and what the phase claims that they speak of. */
+/** What the tasks name, and what the phase names that they speak of. */
 function filesOf(parent: Phase, tasks: readonly Task[]): string[] {
   const named = tasks.flatMap((task) => [...task.title.matchAll(PATH)].map(([, path]) => path as string));
-  const claimed = parent.files.filter((file) =>
+  const ofPhase = parent.files.filter((file) =>
     tasks.some((task) => task.title.includes(file.split("/").at(-1) ?? file)),
   );
-  return [...new Set([...named, ...claimed])];
+  return [...new Set([...named, ...ofPhase])];
 }
 
 function partText(parent: Phase, id: string, tasks: readonly Task[], failing: string | undefined): string {

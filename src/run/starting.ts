@@ -27,7 +27,7 @@ export function startReady(state: RunState, busy: ReadonlySet<string>, asking: R
     const phase = state.phases.get(id);
     if (phase?.step !== "waiting" || busy.has(id)) continue;
     if (parent === undefined ? room <= 0 : (partsRoom.get(parent) ?? 0) <= 0) continue;
-    const behind = claimedBy(state, id, underWay);
+    const behind = heldFrom(state, id, underWay);
     if (behind !== undefined) {
       if (!state.serialised.has(id)) decisions.push(conclude({ type: "phase-serialised", phase: id, ...behind }));
       continue;
@@ -52,8 +52,8 @@ export const startPhase = ({ inWorktrees, parents }: RunState, id: string, attem
     ...(inWorktrees || parents.has(id) ? { apart: true } : {}),
   });
 
-/** A phase under way that claims the same files. */
-function claimedBy(
+/** A phase under way that names the same files. */
+function heldFrom(
   { readiness, parents }: RunState,
   id: string,
   underWay: ReadonlySet<string>,

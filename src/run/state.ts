@@ -47,7 +47,7 @@ export interface RunState {
   parents: ReadonlyMap<string, string>;
   /** What merged phases changed, in order. */
   merged: ReadonlyMap<string, readonly string[]>;
-  /** Phases that were said to wait because they claim files of another. */
+  /** Phases that were said to wait because they name files of another. */
   serialised: ReadonlySet<string>;
   sessions: ReadonlyMap<string, SessionState>;
   inFlight: ReadonlyMap<string, Command>;

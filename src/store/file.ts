@@ -10,7 +10,7 @@ import { cutTornEnd, FileJournal, type FileRead, readJournalFile } from "./journ
 import { addLearned, readLearned } from "./learned.js";
 import { holderOf, takeLock } from "./lock.js";
 import { journalPath, runFolder, runsFolder, sharedFolder } from "./place.js";
-import type { Address, Claimed, Holder, Journal, JournalRead, Lease, Store, Watching } from "./store.js";
+import type { Address, Holder, Journal, JournalRead, Lease, Locked, Store, Watching } from "./store.js";
 
 const RUN_LOCK = "lock";
 const CHECKOUT_LOCK = "checkout-lock";
@@ -69,7 +69,7 @@ export class FileStore implements Store {
     return readBlob(this.#folder(run), ref);
   }
 
-  async claim(run: string): Promise<Claimed> {
+  async lock(run: string): Promise<Locked> {
     const now = new Date();
     const own = takeLock(this.#folder(run), RUN_LOCK, run, now);
     if (!own.ok) return { ok: false, what: "run", holder: own.holder };

@@ -21,10 +21,10 @@ import {
 import { promisify } from "node:util";
 import { type BlobRef, EVENT_VERSION, type Fact, type FactType, type RunEvent } from "../run/event.js";
 import { upcast } from "../run/upcast.js";
+import { redactDeep } from "../secrets/redact.js";
 import { readBlob, writeBlob } from "./blobs.js";
 import { decodeLine, encodeLine } from "./line.js";
 import { journalPath } from "./place.js";
-import { redactDeep } from "./redact.js";
 import type { Journal, JournalRead, Lease } from "./store.js";
 
 /** What the run is made of: the user's own plan and ids, which a run could not do without. Nothing agents said. */

@@ -12,7 +12,7 @@
  */
 import type { Learned } from "../context/forecast.js";
 import type { BlobRef, Fact, RunEvent } from "../run/event.js";
-import type { Redact } from "./redact.js";
+import type { Redact } from "../secrets/redact.js";
 
 export type JournalRead =
   /** `torn`: bytes at its end that were never whole. */
@@ -33,7 +33,7 @@ export interface Lock {
   release(): void;
 }
 
-export type Claimed = { ok: true; lock: Lock } | { ok: false; what: "run" | "checkout"; holder: Holder };
+export type Locked = { ok: true; lock: Lock } | { ok: false; what: "run" | "checkout"; holder: Holder };
 
 /** Where the process that holds a run can be spoken to. */
 export interface Address {
@@ -63,7 +63,7 @@ export interface Store {
   version(run: string): Promise<string>;
   getBlob(run: string, ref: BlobRef): Promise<string | undefined>;
   /** Makes this process the only one that may write the run, and the only one in its checkout. */
-  claim(run: string): Promise<Claimed>;
+  lock(run: string): Promise<Locked>;
   /** Who holds it now, if anyone alive does. */
   holder(run: string): Promise<Holder | undefined>;
   create(run: string, lease: Lease): Promise<Journal>;

@@ -65,6 +65,9 @@ const DESCRIPTIONS: Record<ToolName, string> = {
     "End the phase. Call it once, when all tasks are done or the phase cannot go on; then stop. The gates are run afterwards, by Segno.",
 };
 
+/** What the agent hears when it calls another tool while only these may be used. */
+export const ONLY_SEGNO_TOOLS = "Only Segno's own tools can be used now: answer the request with them, then stop.";
+
 /** What one call answers to the model. */
 export interface ToolAnswer {
   text: string;

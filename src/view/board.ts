@@ -4,7 +4,7 @@
  * on folding the events that follow.
  */
 
-import { allotBudget } from "../context/layers.js";
+import { allotPromptBudget } from "../context/layers.js";
 import { promptBudget } from "../context/prompt-budget.js";
 import type { RunEvent } from "../run/event.js";
 import { evolve } from "../run/evolve.js";
@@ -26,7 +26,7 @@ export function boardOf(state: RunState, history: History): Board {
   const { config, plan } = state;
   const standing = standingOf(state);
   const budget = promptBudget(config.prompt_budget, config.context_limit);
-  const { phases, debugging, overflow } = allotBudget(config.budget_strategy, plan.phases, budget);
+  const { phases, debugging, overflow } = allotPromptBudget(config.budget_strategy, plan.phases, budget);
   const { rules: _, phases: figures, ...happened } = history;
   return {
     ...standing,

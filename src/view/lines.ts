@@ -176,7 +176,7 @@ export function lineOf(event: RunEvent): Line | undefined {
       return line("✎", `the plan was changed: ${what.join(", ") || "only its order"}`);
     }
     case "phase-serialised":
-      return line("‖", `waits for phase ${event.behind}: both claim ${event.files.slice(0, 5).join(", ")}`);
+      return line("‖", `waits for phase ${event.behind}: both name ${event.files.slice(0, 5).join(", ")}`);
     case "merge-begun":
       return event.conflicts.length === 0
         ? line("⇄", "others were merged meanwhile: the gates run again on the merged state")

@@ -1,7 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { call, message, say } from "../../src/rehearsal/reply.js";
 import type { RunEvent } from "../../src/run/event.js";
@@ -59,7 +58,6 @@ describe.concurrent("two terminals", () => {
     const calls = place.exchanges.length;
     const status = JSON.parse((await place.segno(["status", "--json"]).ended).stdout) as { status: string };
     expect(status.status).toBe("paused");
-    await sleep(500);
     expect(place.exchanges.length).toBe(calls);
     expect((await place.segno(["continue"], { cwd }).ended).code).toBe(0);
     const ended = await running.ended;

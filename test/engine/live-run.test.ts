@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { LiveRun } from "../../src/engine/live-run.js";
 import type { Fact } from "../../src/run/event.js";
-import { redactor } from "../../src/store/redact.js";
+import { redactor } from "../../src/secrets/redact.js";
 import { MemoryStore } from "../support/memory-store.js";
 import { runStarted } from "../support/run-started.js";
 

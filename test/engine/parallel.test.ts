@@ -1,10 +1,11 @@
-/** Phases at once, in worktrees of their own, merged one by one: real git, real Claude Code. */
+/** Phases at once, in worktrees of their own, merged one by one: real git. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { answerQuestion } from "../../src/engine/questions.js";
 import { kindsIn, readConversation } from "../../src/rehearsal/conversation.js";
 import { call, message, say } from "../../src/rehearsal/reply.js";
 import { blocksOf, type ModelRequest } from "../../src/rehearsal/request.js";
+import { openQuestions } from "../../src/run/questions.js";
 import { planFiles } from "../support/plans.js";
 import { type RehearsalOptions, type Rehearsed, rehearse, resumeRehearsal } from "../support/rehearsal.js";
 import { git, scratchRepo } from "../support/scratch.js";
@@ -64,8 +65,7 @@ describe.concurrent("phases in parallel", () => {
       repo,
       config: { parallel: 2 },
       behave: (request, worker) => {
-        const text = JSON.stringify(request.messages);
-        if (/You bring phase/.test(text) && !/allowed.txt/.test(JSON.stringify(request.messages.slice(1))))
+        if (isMerge(request) && !/allowed.txt/.test(JSON.stringify(request.messages.slice(1))))
           return message(call("Write", { file_path: "allowed.txt", content: "three are fine\n" }));
         return writing({ "1": ["parts/1", "1"], "2": ["parts/2", "2"] })(request, worker);
       },
@@ -87,21 +87,29 @@ describe.concurrent("phases in parallel", () => {
     const third = { id: "3", tasks: 2, gates: ["true"] };
     const repo = scratchRepo({ ...planFiles([...TWO, third]), "list.txt": "first\n" });
     let place = "";
+    let answered = false;
     const run = await rehearse({
       repo,
       config: { parallel: 3, max_remediations: 1 },
       behave: (request, worker) => {
-        if (/You bring phase/.test(JSON.stringify(request.messages)))
+        if (isMerge(request))
           return hasCalled(request, "phase_result")
             ? message(say("Done."))
             : message(call(`${TOOL_PREFIX}phase_result`, { ...RESULT, tasks_completed: [] }));
         return writing(BOTH_APPEND)(request, worker);
       },
       onEvent: (event, held) => {
-        if (event.type !== "question-asked" || held === undefined) return;
-        expect(event.kind).toBe("merge");
-        place = held.checkouts.get(/Its work is on (\S+);/.exec(event.text)?.[1] ?? "") ?? "";
-        setTimeout(() => answerQuestion(held.run, event.question, "leave", "test"), 1_500);
+        if (held === undefined) return;
+        if (event.type === "question-asked") {
+          expect(event.kind).toBe("merge");
+          place = held.checkouts.get(/Its work is on (\S+);/.exec(event.text)?.[1] ?? "") ?? "";
+        }
+        // What is not concerned is done while the question is open.
+        const [open] = openQuestions(held.run.state);
+        if (open !== undefined && held.run.state.phases.get("3")?.step === "done" && !answered) {
+          answered = true;
+          queueMicrotask(() => answerQuestion(held.run, open.id, "leave", "test"));
+        }
       },
     });
     expect(run.status).toBe("failed");
@@ -121,11 +129,11 @@ describe.concurrent("phases in parallel", () => {
     expectClean(run, repo);
   });
 
-  test("phases that claim the same files are worked on one after the other, and that is said", async () => {
-    const claims = (id: string) =>
+  test("phases that name the same files are worked on one after the other, and that is said", async () => {
+    const owns = (id: string) =>
       `\n## Files\n\n| File | Action |\n|---|---|\n| \`shared/config.txt\` | Modify |\n<!-- ${id} -->\n`;
     const files = planFiles(["1", "2", "3"].map((id) => ({ id })));
-    for (const id of ["1", "3"]) files[`plan/phase-${id}.md`] += claims(id);
+    for (const id of ["1", "3"]) files[`plan/phase-${id}.md`] += owns(id);
     const repo = scratchRepo(files);
     const run = await rehearse({ repo, config: { parallel: 3 } });
     expect(run.status).toBe("completed");
@@ -182,6 +190,8 @@ const RESULT = {
   files_modified: [],
   decisions: [],
 };
+
+const isMerge = (request: ModelRequest): boolean => kindsIn(readConversation(request).prompt).includes("merge");
 
 const hasCalled = (request: ModelRequest, tool: string): boolean =>
   request.messages.some((each) =>

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { findProcesses } from "../../src/agents/processes.js";
 import { call } from "../../src/rehearsal/reply.js";
 import { firstly } from "../support/behaviours.js";
+import { eventually } from "../support/eventually.js";
 import { planFiles } from "../support/plans.js";
 import { git, scratchRepo } from "../support/scratch.js";
 import { eventsOf, site } from "../support/segno.js";
@@ -23,15 +23,9 @@ describe.concurrent("kill and signals", () => {
     const running = place.segno(["run", "PLAN.md", "--json"]);
     await running.event((event) => event.type === "call-made");
     const run = runIn(place.repo);
-    for (let tries = 0; tries < 50 && (await alive(run)).length < 4; tries++) await sleep(100);
-    expect((await alive(run)).length).toBeGreaterThanOrEqual(3);
+    await eventually("agent, shell and what it detached are there", async () => (await alive(run)).length >= 4);
     running.kill("SIGKILL");
-    let left = await alive(run);
-    for (let tries = 0; tries < 50 && left.length > 0; tries++) {
-      await sleep(100);
-      left = await alive(run);
-    }
-    expect(left).toEqual([]);
+    await eventually("all of them are gone", async () => (await alive(run)).length === 0, 20);
   });
 
   test.each(["SIGTERM", "SIGHUP"] as const)(
@@ -39,11 +33,10 @@ describe.concurrent("kill and signals", () => {
     async (signal) => {
       const place = await site({
         repo: scratchRepo(planFiles([{ id: "1", tasks: 3 }])),
-        behave: runs("sleep 2; echo finished > tool.txt"),
+        behave: runs("touch begun.txt; sleep 2; rm begun.txt; echo finished > tool.txt"),
       });
       const running = place.segno(["run", "PLAN.md"]);
-      for (let tries = 0; tries < 800 && place.exchanges.length === 0; tries++) await sleep(50);
-      await sleep(300);
+      await eventually("the tool runs", () => existsSync(join(place.repo, "begun.txt")));
       running.kill(signal);
       const ended = await running.ended;
       expect(ended.code).toBe(3);
@@ -91,7 +84,7 @@ describe.concurrent("kill and signals", () => {
     await running.event((event) => event.type === "commit-made" && event.kind === "handover");
     running.kill("SIGKILL");
     await running.ended;
-    for (let tries = 0; tries < 50 && (await alive(runIn(repo))).length > 0; tries++) await sleep(100);
+    await eventually("its agents are gone", async () => (await alive(runIn(repo))).length === 0);
     const before = [...place.done];
     rmSync(join(repo, ".segno"), { recursive: true });
     git(repo, "checkout", "--quiet", ".");

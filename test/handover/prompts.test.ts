@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { allotBudget, composeLayers, type Pruning, pruningFor } from "../../src/context/layers.js";
+import { allotPromptBudget, composeLayers, type Pruning, pruningFor } from "../../src/context/layers.js";
 import { roughTokens } from "../../src/handover/bounded.js";
 import {
   continuationPrompt,
@@ -162,10 +162,10 @@ describe("layers and pruning", () => {
       { id: "2", complexity: undefined },
       { id: "3", complexity: "complex" },
     ];
-    expect([...allotBudget("fixed", phases, 7_500).phases.values()]).toEqual([2_500, 2_500, 2_500]);
-    expect([...allotBudget("dynamic", phases, 7_500).phases.values()]).toEqual([1_500, 2_400, 3_600]);
-    expect(allotBudget("reserve", phases, 7_500)).toMatchObject({ debugging: 1_500, overflow: 1_500 });
-    expect([...allotBudget("reserve", phases, 7_500).phases.values()]).toEqual([1_500, 1_500, 1_500]);
+    expect([...allotPromptBudget("fixed", phases, 7_500).phases.values()]).toEqual([2_500, 2_500, 2_500]);
+    expect([...allotPromptBudget("dynamic", phases, 7_500).phases.values()]).toEqual([1_500, 2_400, 3_600]);
+    expect(allotPromptBudget("reserve", phases, 7_500)).toMatchObject({ debugging: 1_500, overflow: 1_500 });
+    expect([...allotPromptBudget("reserve", phases, 7_500).phases.values()]).toEqual([1_500, 1_500, 1_500]);
   });
 });
 

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { NOTHING_LEARNED } from "../../src/context/forecast.js";
 import type { Fact, RunEvent } from "../../src/run/event.js";
+import { redactor } from "../../src/secrets/redact.js";
 import { FileStore } from "../../src/store/file.js";
-import { redactor } from "../../src/store/redact.js";
 import type { Journal, Store } from "../../src/store/store.js";
 import { MemoryStore } from "../support/memory-store.js";
 import { scratchFolder } from "../support/scratch.js";
@@ -142,13 +142,13 @@ describe.each(STORES)("the store contract: %s", (_, make) => {
 
   test("one holder at a time, until it lets go", async () => {
     const store = make();
-    const first = await store.claim(RUN);
+    const first = await store.lock(RUN);
     if (!first.ok) throw new Error("nobody holds it");
     expect(await store.holder(RUN)).toMatchObject({ run: RUN, pid: process.pid });
-    expect(await store.claim(RUN)).toMatchObject({ ok: false, what: "run", holder: { run: RUN } });
+    expect(await store.lock(RUN)).toMatchObject({ ok: false, what: "run", holder: { run: RUN } });
     first.lock.release();
     expect(await store.holder(RUN)).toBeUndefined();
-    expect((await store.claim(RUN)).ok).toBe(true);
+    expect((await store.lock(RUN)).ok).toBe(true);
   });
 
   test("blobs are named by their content and read back by any reader", async () => {

@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Fact } from "../../src/run/event.js";
+import { redactor } from "../../src/secrets/redact.js";
 import { FileStore } from "../../src/store/file.js";
-import { redactor } from "../../src/store/redact.js";
 import type { JournalRead } from "../../src/store/store.js";
 import { scratchFolder } from "../support/scratch.js";
 

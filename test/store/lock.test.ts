@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { spawn } from "node:child_process";
 import { readdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -62,16 +62,17 @@ describe("the lock", () => {
     writeFileSync(join(folder, "lock.1"), "{}");
     const script = `import { takeLock } from ${JSON.stringify(LOCK_MODULE)};
       const got = takeLock(${JSON.stringify(folder)}, "lock", "r", new Date());
-      console.log(got.ok); setTimeout(() => {}, 2500);`;
+      console.log(got.ok); process.stdin.resume();`;
+    const children = Array.from({ length: 8 }, () =>
+      spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["pipe", "pipe", "inherit"] }),
+    );
+    // Each holds what it has until all have answered.
     const answers = await Promise.all(
-      Array.from(
-        { length: 8 },
-        () =>
-          new Promise<string>((resolve) =>
-            execFile(process.execPath, ["--input-type=module", "-e", script], (_, stdout) => resolve(stdout.trim())),
-          ),
+      children.map(
+        ({ stdout }) => new Promise<string>((resolve) => stdout.once("data", (data) => resolve(String(data).trim()))),
       ),
     );
+    for (const { stdin } of children) stdin.end();
     expect(answers.filter((answer) => answer === "true")).toHaveLength(1);
     expect(answers).toHaveLength(8);
   });

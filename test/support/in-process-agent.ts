@@ -23,6 +23,7 @@ import {
 import type { Behaviour, Exchange } from "../../src/rehearsal/server.js";
 import { countTokens } from "../../src/rehearsal/tokens.js";
 import type { StopWhy, ToolKind, TurnEnd } from "../../src/run/event.js";
+import { ONLY_SEGNO_TOOLS } from "../../src/tools/tools.js";
 
 /** As Claude Code names them, so that what is scripted for one fits the other. */
 const PREFIX = "mcp__segno__";
@@ -219,7 +220,7 @@ class InProcessSession implements AgentSession {
     }
     const kind = TOOLS[name]?.[0];
     if (kind === undefined || deniedTools.includes(name)) return { text: `There is no tool ${name}.`, ok: false };
-    if (this.#onlySegnoTools) return { text: "Only Segno's own tools can be used now.", ok: false };
+    if (this.#onlySegnoTools) return { text: ONLY_SEGNO_TOOLS, ok: false };
     if (kind === "edit" && readOnly) return { text: "This session changes nothing.", ok: false };
     if (kind === "shell" && (permissions === "edits" || permissions === "listed"))
       return { text: "Shell commands are not permitted.", ok: false };

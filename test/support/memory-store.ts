@@ -5,8 +5,8 @@
 import { createHash } from "node:crypto";
 import { type Learned, NOTHING_LEARNED } from "../../src/context/forecast.js";
 import { type BlobRef, EVENT_VERSION, type Fact, type RunEvent } from "../../src/run/event.js";
-import { redactDeep } from "../../src/store/redact.js";
-import type { Address, Claimed, Holder, Journal, JournalRead, Lease, Store, Watching } from "../../src/store/store.js";
+import { redactDeep } from "../../src/secrets/redact.js";
+import type { Address, Holder, Journal, JournalRead, Lease, Locked, Store, Watching } from "../../src/store/store.js";
 
 interface Kept {
   events: RunEvent[];
@@ -75,7 +75,7 @@ export class MemoryStore implements Store {
     return this.#of(run).blobs.get(ref);
   }
 
-  async claim(run: string): Promise<Claimed> {
+  async lock(run: string): Promise<Locked> {
     const kept = this.#of(run);
     if (kept.holder !== undefined) return { ok: false, what: "run", holder: kept.holder };
     const since = this.#now().toISOString();

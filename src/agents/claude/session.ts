@@ -19,6 +19,7 @@ import {
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { StopWhy, TurnEnd } from "../../run/event.js";
 import { mcpServer, SERVER_NAME } from "../../tools/mcp.js";
+import { ONLY_SEGNO_TOOLS } from "../../tools/tools.js";
 import type { AgentSession, PermissionLevel, SessionOptions } from "../agent.js";
 import { diesWithParent, MARKER, sweep } from "../processes.js";
 import { PromptQueue } from "../prompt-queue.js";
@@ -163,7 +164,7 @@ class ClaudeSession implements AgentSession {
       hookSpecificOutput: {
         hookEventName: "PreToolUse" as const,
         permissionDecision: "deny" as const,
-        permissionDecisionReason: "Only Segno's own tools can be used now: answer the request with them, then stop.",
+        permissionDecisionReason: ONLY_SEGNO_TOOLS,
       },
     };
   }

@@ -55,7 +55,7 @@ export const startSession: Performer<"start-session"> = async (held, command) =>
     { type: "turn-started", ...place, turn: asksCheckpoint ? "checkpoint" : "work" },
   );
   if ("warnings" in prompt) for (const message of prompt.warnings) run.warn(message, phase);
-  warnOfBudget(held, phase, roughTokens(prompt.text));
+  warnOfPromptBudget(held, phase, roughTokens(prompt.text));
   await live.open(resume);
   const end = await sendTurn(held, live, prompt.text, asksCheckpoint);
   if (asksCheckpoint) await saveCheckpoint(held, live, place, end);
@@ -66,7 +66,7 @@ export const startSession: Performer<"start-session"> = async (held, command) =>
 const BUDGET_LEVELS = [95, 75];
 
 /** What Segno itself says must stay small: warned of once per phase and level. */
-function warnOfBudget(held: HeldRun, phase: string, tokens: number): void {
+function warnOfPromptBudget(held: HeldRun, phase: string, tokens: number): void {
   const { prompt_budget, context_limit } = held.run.state.config;
   const budget = promptBudget(prompt_budget, context_limit);
   const level = BUDGET_LEVELS.find((percent) => tokens * 100 >= budget * percent);

@@ -11,7 +11,7 @@ import {
   sourceOf,
   titleOf,
 } from "../document.js";
-import { type Draft, emptyPhase, inOrder, type Reading } from "../draft.js";
+import { type Draft, emptyPhase, type FormRead, inOrder } from "../draft.js";
 import { DEPENDS, type Field, fieldsOf, findField, STATUS } from "../fields.js";
 import { readCommandList, readCriterionGates, readGateItems, testGate } from "../gates.js";
 import { type StatusSite, tagSite } from "../mark-sites.js";
@@ -45,10 +45,10 @@ export function checklistSections(document: Document): Section[] {
   );
 }
 
-export const readPhases = (document: Document, options: PlanOptions): Reading =>
+export const readPhases = (document: Document, options: PlanOptions): FormRead =>
   readHeaded(document, phaseSections(document), PHASE, options);
 
-export const readTasks = (document: Document, options: PlanOptions): Reading =>
+export const readTasks = (document: Document, options: PlanOptions): FormRead =>
   readHeaded(document, taskSections(document), TASK, options);
 
 interface Named {
@@ -58,7 +58,7 @@ interface Named {
   wave: number | undefined;
 }
 
-function readHeaded(document: Document, sections: readonly Section[], form: RegExp, options: PlanOptions): Reading {
+function readHeaded(document: Document, sections: readonly Section[], form: RegExp, options: PlanOptions): FormRead {
   const diagnostics: Diagnostic[] = [];
   const shared = sharedGates(document, sections, options);
   const named = sections.map((section) => readSection(document, section, form, shared, diagnostics, options));
@@ -159,7 +159,7 @@ function sharedGates(document: Document, phases: readonly Section[], { testComma
 }
 
 /** A plain checklist: each heading with boxes is a phase, in order. */
-export function readChecklist(document: Document, options: PlanOptions): Reading {
+export function readChecklist(document: Document, options: PlanOptions): FormRead {
   const { file, source } = document;
   const sections = checklistSections(document);
   const shared = sharedGates(document, sections, options).map((gate, index) => ({ ...gate, id: `g${index + 1}` }));

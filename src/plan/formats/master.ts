@@ -2,7 +2,7 @@
 import type { Table, TableCell, TableRow } from "mdast";
 import { readDependencies } from "../depends.js";
 import { type Document, goalOf, readDocument, titleOf } from "../document.js";
-import type { Reading } from "../draft.js";
+import type { FormRead } from "../draft.js";
 import type { Field } from "../fields.js";
 import type { StatusSite } from "../mark-sites.js";
 import { descendantsOf, endOf, lineOf, startOf, textOf } from "../markdown.js";
@@ -87,7 +87,7 @@ function decoded(url: string): string {
   }
 }
 
-export function readMaster(document: Document, read: ReadPlanFile, options: PlanOptions): Reading {
+export function readMaster(document: Document, read: ReadPlanFile, options: PlanOptions): FormRead {
   const { file } = document;
   const rows = readRows(document);
   const diagnostics: Diagnostic[] = [];

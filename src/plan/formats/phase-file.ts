@@ -3,7 +3,7 @@ import type { RootContent } from "mdast";
 import { readCheckboxes } from "../checkboxes.js";
 import { readDependencies } from "../depends.js";
 import { contentOf, type Document, goalOf, preambleOf, type Section, sourceOf } from "../document.js";
-import { type Draft, emptyPhase, inOrder, type Reading } from "../draft.js";
+import { type Draft, emptyPhase, type FormRead, inOrder } from "../draft.js";
 import { DEPENDS, type Field, fieldsOf, findField, STATUS } from "../fields.js";
 import { readGateItems } from "../gates.js";
 import { codesOf, descendantsOf, itemParagraph, itemsOf, lineOf, textOf } from "../markdown.js";
@@ -125,7 +125,7 @@ export const itemTexts = (content: readonly RootContent[]): string[] =>
   });
 
 /** A phase file alone: a plan of one phase, or of its sub-phases where the user wants them apart. */
-export function readAlone(document: Document, options: PlanOptions): Reading {
+export function readAlone(document: Document, options: PlanOptions): FormRead {
   const read = readPhaseFile(document, options);
   const { phase, sites, diagnostics } = read;
   const outside = readDependencies(read.dependsOn, { known: [], self: phase.id, idOfLink: () => undefined });

@@ -3,7 +3,7 @@ import type { Html, RootContent } from "mdast";
 import { readCheckboxes } from "../checkboxes.js";
 import { readDependencies } from "../depends.js";
 import { type Document, goalOf, titleOf } from "../document.js";
-import { type Draft, emptyPhase, inOrder, type Reading } from "../draft.js";
+import { type Draft, emptyPhase, type FormRead, inOrder } from "../draft.js";
 import { DEPENDS, fieldsOf, findField } from "../fields.js";
 import { readCriterionGates, testGate } from "../gates.js";
 import type { StatusSite } from "../mark-sites.js";
@@ -29,7 +29,7 @@ interface Tagged {
 export const hasTags = ({ root }: Document): boolean =>
   root.children.some((node) => node.type === "html" && OPEN.test(node.value));
 
-export function readTagged(document: Document, options: PlanOptions): Reading {
+export function readTagged(document: Document, options: PlanOptions): FormRead {
   const { file, source } = document;
   const found = taggedIn(document);
   const known = found.map(({ attributes }, index) => attributes.get("id")?.value ?? String(index + 1));
@@ -153,7 +153,7 @@ function statusSite({ attributes, at }: Tagged): StatusSite {
   };
 }
 
-const taggedDiagnostics = (found: readonly Tagged[], file: string): Reading["diagnostics"] =>
+const taggedDiagnostics = (found: readonly Tagged[], file: string): FormRead["diagnostics"] =>
   found.flatMap(({ tag, attributes }) =>
     attributes.has("id")
       ? []

@@ -1,4 +1,5 @@
 /** What must never be committed: secrets, key files, and files far too large. Found before a commit is made. */
+import { SECRET_FORMS } from "./forms.js";
 
 export interface Finding {
   path: string;
@@ -13,27 +14,6 @@ const NEVER =
 const HARMLESS = /(^|\/)\.env\.(example|sample|template|dist|defaults?|test)$|\.pub$/i;
 
 export const isKeyFile = (path: string): boolean => NEVER.test(path) && !HARMLESS.test(path);
-
-/** Kinds that the library's recommended rules do not know. Each is a form of its own, so that ordinary text never fits. */
-const MORE: [RegExp, string][] = [
-  [/\b(?:AKIA|ASIA)(?!IOSFODNN7)[0-9A-Z]{16}\b/, "an AWS access key"],
-  [/\bsk-ant-[a-z]+\d{2}-[\w-]{40,}/, "an Anthropic key"],
-  [/\bsk-(?:proj-)?[A-Za-z0-9_-]{40,}\b/, "an OpenAI key"],
-  [/\bAIza[0-9A-Za-z_-]{35}\b/, "a Google API key"],
-  [/\bglpat-[\w-]{20,}\b/, "a GitLab token"],
-  [/\bnpm_[A-Za-z0-9]{36}\b/, "an npm token"],
-  [/\b[rs]k_live_[0-9a-zA-Z]{24,}\b/, "a Stripe key"],
-  [/\bhf_[A-Za-z]{34,}\b/, "a Hugging Face token"],
-  [/\bgithub_pat_\w{60,}\b/, "a GitHub token"],
-  [/\bgh[opsur]_[A-Za-z0-9]{36,}\b/, "a GitHub token"],
-  [/\bSG\.[\w-]{20,}\.[\w-]{40,}/, "a SendGrid key"],
-  [/-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/, "a private key"],
-  [/\bxox[abprs]-\d{8,}-[\w-]{10,}/, "a Slack token"],
-  [
-    /\b[a-z][a-z0-9+]*:\/\/[^\s:@/'"]+:(?!\$|<|\{|x{3,}|\*{3,}|password\b|pass\b|secret\b)[^\s@/'"]{8,}@(?!localhost|127\.|example\.)[\w.-]+/i,
-    "a password in an address",
-  ],
-];
 
 /** Loaded with the first commit, not with every command. */
 let library:
@@ -56,7 +36,7 @@ async function loadLibrary() {
 export async function findSecrets(path: string, content: string): Promise<Finding[]> {
   const found = new Map<number, Finding>();
   for (const [index, line] of content.split("\n").entries()) {
-    const kind = line.length > 20_000 ? undefined : MORE.find(([form]) => form.test(line))?.[1];
+    const kind = line.length > 20_000 ? undefined : SECRET_FORMS.find(({ sure }) => sure.test(line))?.what;
     if (kind !== undefined) found.set(index + 1, { path, line: index + 1, what: kind });
   }
   library ??= loadLibrary();

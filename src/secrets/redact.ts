@@ -1,14 +1,9 @@
 /** Secrets are taken out before anything is written: known token forms, and the values of secret-looking variables. */
-const FORMS = [
-  /\bsk-ant-[A-Za-z0-9_-]{10,}/g,
-  /\bsk-[A-Za-z0-9]{20,}/g,
-  /\bgh[pousr]_[A-Za-z0-9]{30,}/g,
-  /\bgithub_pat_[A-Za-z0-9_]{40,}/g,
-  /\bAKIA[0-9A-Z]{16}\b/g,
-  /\bxox[abprs]-[A-Za-z0-9-]{10,}/g,
-  /\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}/g,
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----/g,
-];
+import { SECRET_FORMS, TOKEN_OF_A_LOGIN } from "./forms.js";
+
+const FORMS = [TOKEN_OF_A_LOGIN, ...SECRET_FORMS.map(({ sure, wide }) => wide ?? sure)].map(
+  (form) => new RegExp(form.source, form.flags.includes("i") ? "gi" : "g"),
+);
 /** Shorter values are words as often as secrets: taking "postgres" out of every text would help nobody. */
 const SHORTEST_SECRET = 16;
 const SECRET_NAME = /(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL)S?$/i;

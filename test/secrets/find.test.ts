@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { findSecrets, isKeyFile } from "../../src/git/secrets.js";
+import { findSecrets, isKeyFile } from "../../src/secrets/find.js";
 
 /** Chance that is the same each time; no secret stands in this file, they are made here. */
 let seed = 11;

@@ -1,0 +1,14 @@
+/** What the agent hears when it calls one of Segno's tools. */
+export const TOOL_ANSWERS = {
+  recorded: "Recorded.",
+  noSuchTask: (task: string, known: readonly string[]): string =>
+    `Recorded as a note. There is no task ${task} in this phase; its tasks are: ${known.join(", ")}.`,
+  verdict: "Recorded. Stop now.",
+  noVerdict: "Only a session that verifies hands in a verdict.",
+  onlyVerdict: "Nothing was recorded: this session only judges. Call verdict.",
+  saved: "Saved. Stop now: a fresh session goes on from here.",
+  result: "Recorded. Stop now: Segno runs the gates.",
+  split: "Recorded. Stop now: Segno splits the phase.",
+  noSplitNow: "only a phase that is being worked on can be split. Repair what is named above.",
+  notRecorded: (problem: string): string => `Nothing was recorded: ${problem}`,
+} as const;
