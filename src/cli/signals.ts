@@ -7,6 +7,7 @@ import type { HeldRun } from "../engine/held-run.js";
 import { isOfRun } from "../engine/marker.js";
 import { EXIT } from "./exit.js";
 
+const SWEEP_MS = 5_000;
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 export interface Signals {
@@ -18,19 +19,22 @@ export function listenToSignals(): Signals {
   let asked: NodeJS.Signals | undefined;
   let held: HeldRun | undefined;
   const stop = () => {
-    if (held !== undefined && asked !== undefined)
-      held.run.append({ type: "stop-requested", by: asked, cause: "asked" });
+    if (held === undefined || asked === undefined || held.run.state.status !== "running") return;
+    held.run.append({ type: "stop-requested", by: asked, cause: "asked" });
   };
   const endNow = async () => {
+    // Whatever hangs, this ends.
+    setTimeout(() => process.exit(EXIT.interrupted), SWEEP_MS).unref();
     if (held !== undefined) await sweep(isOfRun(held.run.state.run));
     process.exit(EXIT.interrupted);
   };
   for (const signal of SIGNALS) {
     process.on(signal, () => {
-      if (asked === undefined) {
-        asked = signal;
-        stop();
-      } else if (signal !== "SIGHUP") void endNow();
+      // From whichever face the first came.
+      const again = asked !== undefined || held?.run.state.stopping?.cause === "asked";
+      asked = signal;
+      if (!again) stop();
+      else if (signal !== "SIGHUP") void endNow();
     });
   }
   // Whoever read our output may be gone with the terminal; the run still ends cleanly.
@@ -39,6 +43,7 @@ export function listenToSignals(): Signals {
   return {
     conducting: (started) => {
       held = started;
+      held.endNow = () => void endNow();
       stop();
     },
   };

@@ -30,6 +30,7 @@ export interface Door {
 
 const LARGEST_BODY = 256 * 1024;
 const MOST_REFUSALS = 100;
+const ANSWER_MS = 50;
 
 /** A server on this machine's own address, and nowhere else. */
 export async function listen(fetch: (request: Request) => Response | Promise<Response>, port = 0): Promise<Server> {
@@ -107,9 +108,14 @@ function routes(held: HeldRun, token: string, sessionToken: (session: string) =>
     return "The run goes on.";
   });
   steer("/stop", async () => {
+    if (run.state.stopping?.cause === "asked" && held.endNow !== undefined) {
+      // The answer is on its way first.
+      setTimeout(held.endNow, ANSWER_MS);
+      return `Ending now, with everything it started. Go on with: segno resume ${run.state.run}`;
+    }
     if (run.state.stopping === undefined)
       await run.record({ type: "stop-requested", by: "segno stop", cause: "asked" });
-    return `Stopping: the running tool finishes, a checkpoint is saved. Go on with: segno resume ${run.state.run}`;
+    return `Stopping: the running tool finishes, a checkpoint is saved; once more ends it at once. Go on with: segno resume ${run.state.run}`;
   });
   steer("/skip", async (c) => {
     const { phase } = await bodyOf(c);

@@ -5,7 +5,7 @@ import type { FactOf } from "../run/event.js";
 import type { HeldRun } from "./held-run.js";
 import { markerOf } from "./marker.js";
 
-export async function runGatesBefore({ run, gateEnv, cwd }: HeldRun): Promise<void> {
+export async function runGatesBefore({ run, gateEnv, cwd, stop: signal }: HeldRun): Promise<void> {
   const { plan, phases, config, gatesBefore } = run.state;
   const begun = [...phases.values()].some(
     (phase) => phase.step !== "waiting" && phase.step !== "skipped" && phase.step !== "done",
@@ -20,14 +20,16 @@ export async function runGatesBefore({ run, gateEnv, cwd }: HeldRun): Promise<vo
   const results: FactOf<"gates-baselined">["results"] = [];
   for (const [command, { name, check }] of commands) {
     if (run.state.stopping !== undefined) return;
-    const { passed, ms, stdout } = await runGate({
+    const { calledOff, passed, ms, stdout } = await runGate({
       command,
       prints: check.prints,
       cwd,
       env: gateEnv,
       marker: markerOf(run.state.run, `before/${results.length + 1}`),
       timeoutMs: config.gate_timeout_minutes * 60_000,
+      signal,
     });
+    if (calledOff === true) return;
     results.push({ command, name, passed, number: numberIn(stdout), ms });
   }
   await run.record({ type: "gates-baselined", results });

@@ -60,6 +60,10 @@ export interface HeldRun {
   lock: Lock;
   /** Adds the web page to the door. */
   page: ((app: Hono<Guarded>) => PageRoutes) | undefined;
+  /** Tells what takes long that the run was asked to stop. */
+  stop: AbortSignal;
+  /** Ends everything at once; there while somebody conducts the run who can. */
+  endNow: (() => void) | undefined;
   /** There while the run is conducted. */
   warden: Warden | undefined;
   door: { url: string; sessionToken(session: string): string } | undefined;
@@ -88,6 +92,10 @@ export interface Parts {
 export function heldRun({ run, store, git, files, texts, lock }: Parts, equipment: Equipment): HeldRun {
   const { agent, agentEnv, gateEnv, isolated, permissions, worktrees } = equipment;
   const { read: readPlanFile, write: writePlanFile } = files;
+  const stop = new AbortController();
+  run.onEvent(() => {
+    if (run.state.stopping !== undefined) stop.abort();
+  });
   return {
     run,
     store,
@@ -108,6 +116,8 @@ export function heldRun({ run, store, git, files, texts, lock }: Parts, equipmen
     warm: new Map(),
     lock,
     page: undefined,
+    stop: stop.signal,
+    endNow: undefined,
     warden: undefined,
     door: undefined,
   };

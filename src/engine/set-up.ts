@@ -11,11 +11,12 @@ export interface SetUp {
   env: Readonly<Record<string, string>>;
   marker: string;
   minutes: number;
+  signal?: AbortSignal | undefined;
 }
 
 /** What went wrong, if anything did. */
 export async function setUpCheckout(folder: string, how: SetUp): Promise<GateVerdict | undefined> {
-  const { command, top, env, marker, minutes } = how;
+  const { command, top, env, marker, minutes, signal } = how;
   if (command === undefined) return undefined;
   const verdict = await runGate({
     command,
@@ -23,12 +24,13 @@ export async function setUpCheckout(folder: string, how: SetUp): Promise<GateVer
     env: { ...env, SEGNO_CHECKOUT: top },
     marker,
     timeoutMs: minutes * 60_000,
+    signal,
   });
   return verdict.passed ? undefined : verdict;
 }
 
 export function setUpWorktree(held: HeldRun, folder: string, id: string): Promise<GateVerdict | undefined> {
-  const { run, gateEnv, top } = held;
+  const { run, gateEnv: env, top, stop: signal } = held;
   const { worktree_setup: command, gate_timeout_minutes: minutes } = run.state.config;
-  return setUpCheckout(folder, { command, top, env: gateEnv, marker: markerOf(run.state.run, id), minutes });
+  return setUpCheckout(folder, { command, top, env, marker: markerOf(run.state.run, id), minutes, signal });
 }

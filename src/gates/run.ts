@@ -12,9 +12,13 @@ export interface GateRequest {
   timeoutMs: number;
   /** What it must print, where the plan says so. */
   prints?: Prints | undefined;
+  /** Ends it at once; it is then no verdict. */
+  signal?: AbortSignal | undefined;
 }
 
 export interface GateVerdict {
+  /** It was ended before it could say anything. */
+  calledOff?: boolean;
   passed: boolean;
   exit: number | null;
   ms: number;
@@ -46,8 +50,12 @@ export async function runGate(request: GateRequest): Promise<GateVerdict> {
       timedOut = true;
       void sweep((marker) => marker === request.marker);
     }, request.timeoutMs);
+    const callOff = () => void sweep((marker) => marker === request.marker);
+    if (request.signal?.aborted === true) callOff();
+    else request.signal?.addEventListener("abort", callOff, { once: true });
     const over = (exit: number | null) => {
       clearTimeout(timer);
+      request.signal?.removeEventListener("abort", callOff);
       resolve({ exit, timedOut });
     };
     child.stdout.on("data", (data: Buffer) => {
@@ -71,7 +79,8 @@ export async function runGate(request: GateRequest): Promise<GateVerdict> {
     { exit, timedOut, minutes: request.timeoutMs / 60_000, stdout: stdout.text() },
     request.prints,
   );
-  return { passed, exit, ms, why, output: output.text(), stdout: stdout.text() };
+  const calledOff = request.signal?.aborted === true && exit !== 0;
+  return { calledOff, passed, exit, ms, why, output: output.text(), stdout: stdout.text() };
 }
 
 /** The first and the last part of an output of any length. */

@@ -151,7 +151,9 @@ function concludeRun(state: RunState): Decision[] {
   const { readiness, phases } = state;
   if (readiness.satisfied === phases.size) return [conclude({ type: "run-completed" })];
   const canGoOn = readiness.underWay.size > 0 || readiness.ready.length > 0;
-  if (canGoOn && state.stopping !== undefined) return [conclude({ type: "run-stopped", why: "asked to stop" })];
+  // Whatever is waited for, a person included: a resume asks again.
+  const stops = state.stopping !== undefined && (canGoOn || openQuestions(state).length > 0);
+  if (stops) return [conclude({ type: "run-stopped", why: "asked to stop" })];
   // Paused, with an idle session or with nothing begun: someone will say when it goes on.
   if (canGoOn && state.hold !== undefined) return [];
   if (wakeAt(state) !== undefined) return [];

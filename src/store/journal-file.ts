@@ -143,6 +143,8 @@ export class FileJournal implements Journal {
 
   #place(facts: readonly Fact[]): RunEvent[] {
     if (this.#broken !== undefined) throw this.#broken;
+    // Its descriptor may be another file's by now.
+    if (this.#closed) throw new Error("the journal is closed");
     let at = this.#now().toISOString();
     // A clock that was set back does not turn the order of events round.
     if (at < this.#last) at = this.#last;

@@ -106,5 +106,6 @@ export interface Journal {
   /** On its way before any event that names it. */
   putBlob(content: string): BlobRef;
   getBlob(ref: BlobRef): Promise<string | undefined>;
+  /** Keeps what was appended; nothing more is taken from here on. */
   close(): Promise<void>;
 }

@@ -49,6 +49,16 @@ describe.each(STORES)("the store contract: %s", (_, make) => {
     await second.close();
   });
 
+  test("a closed journal takes nothing more", async () => {
+    const store = make();
+    const journal = await store.create(RUN, lease);
+    journal.append([warned(1)]);
+    await journal.close();
+    expect(() => journal.append([warned(2)])).toThrow("closed");
+    await expect(journal.submit([warned(2)], () => {})).rejects.toThrow("closed");
+    expect(numbers(await eventsIn(store))).toEqual([1]);
+  });
+
   test("what is appended later never overtakes; a submitted fact is taken in its place and stamped", async () => {
     const store = make();
     const journal = await store.create(RUN, lease);

@@ -144,6 +144,7 @@ class MemoryJournal implements Journal {
   /** How many of the run's events its holder knows, and how many of its own are on their way. */
   #known: number;
   #onTheWay = 0;
+  #closed = false;
 
   constructor(kept: Kept, lease: Lease, now: () => Date) {
     this.#kept = kept;
@@ -186,6 +187,7 @@ class MemoryJournal implements Journal {
   }
 
   append(facts: readonly Fact[]): RunEvent[] {
+    this.#expectOpen();
     const from = this.#known + this.#onTheWay;
     this.#onTheWay += facts.length;
     const provisional = facts.map((fact, n) => ({
@@ -204,6 +206,7 @@ class MemoryJournal implements Journal {
     taken: (events: RunEvent[]) => void,
     options?: { after: number },
   ): Promise<{ ok: boolean }> {
+    this.#expectOpen();
     let ok = true;
     this.#shipping = this.#shipping.then(soon).then(() => {
       const elsewhere = this.#kept.events.length > this.#known;
@@ -234,7 +237,12 @@ class MemoryJournal implements Journal {
     return this.#kept.blobs.get(ref);
   }
 
+  #expectOpen(): void {
+    if (this.#closed) throw new Error("the journal is closed");
+  }
+
   async close(): Promise<void> {
+    this.#closed = true;
     await this.#shipping;
   }
 }

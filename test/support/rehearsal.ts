@@ -36,6 +36,8 @@ export interface RehearsalOptions {
   env?: Record<string, string>;
   /** What earlier phases of this repository taught. */
   learned?: Learned;
+  /** Called when the run is held and about to be conducted. */
+  onHeld?: (held: HeldRun) => void;
   /** Called with each event, as it happens. */
   onEvent?: (event: RunEvent, held: HeldRun | undefined) => void;
 }
@@ -105,6 +107,7 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
   );
   if (!started.ok) throw new Error(`the run did not start: ${JSON.stringify(started.failure)}`);
   held = started.value;
+  options.onHeld?.(held);
   const status = await conductRun(held);
   await expectNoProcess(held.run.state.run);
   return {

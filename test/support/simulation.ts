@@ -6,6 +6,7 @@ import { decide } from "../../src/run/decide.js";
 import { EVENT_VERSION, type Fact, type RunEvent, type TurnEnd } from "../../src/run/event.js";
 import { evolve } from "../../src/run/evolve.js";
 import type { PhaseResult } from "../../src/run/outcome.js";
+import { openQuestions } from "../../src/run/questions.js";
 import type { RunState } from "../../src/run/state.js";
 import { wakeAt } from "../../src/run/waits.js";
 import { runStarted } from "./run-started.js";
@@ -114,7 +115,7 @@ export function simulate(
     state = evolve(state, event);
     check(state, event);
   };
-  append(runStarted(plan, limits, { mode: "rehearsal", parallel }));
+  append(runStarted(plan, limits, { mode: "rehearsal", parallel, attended: choices.length % 2 === 1 }));
   const open: Command[] = [];
   for (let steps = 0; (state as unknown as RunState).status === "running"; steps++) {
     if (steps > 5_000) throw new Error("the run does not end");
@@ -281,6 +282,14 @@ function meddle(state: RunState, choose: (n: number) => number): Fact[] {
     case 56: {
       const phase = state.plan.phases[choose(state.plan.phases.length)]?.id ?? "";
       return [{ type: "skip-requested", phase, by: "test" }];
+    }
+    case 55:
+    case 54: {
+      const [question] = openQuestions(state);
+      if (question === undefined) return [];
+      const { id, phase, choices } = question;
+      const choice = choices[choose(choices.length)]?.name ?? "";
+      return [{ type: "question-answered", question: id, phase, choice, by: "test" }];
     }
     default:
       return [];

@@ -21,7 +21,11 @@ export const runGate: Performer<"run-gate"> = async (held, { id, phase, attempt,
   if (!isAttempted(state)) throw new Error(`phase ${phase} has no attempt`);
   const gate = gatesToPass(run.state, phase, state.attempt).find((candidate) => candidate.id === gateId);
   if (gate === undefined) throw new Error(`phase ${phase} has no gate ${gateId}`);
-  const { passed, exit, ms, why, output: text } = await judge(held, gate, id, checkoutOf(held, phase));
+  const { calledOff, passed, exit, ms, why, output: text } = await judge(held, gate, id, checkoutOf(held, phase));
+  if (calledOff === true) {
+    await run.record({ type: "command-abandoned", command: id, why: "the run was asked to stop" });
+    return;
+  }
   const output = run.putBlob(text);
   const { name } = gate;
   await run.record({
@@ -74,7 +78,7 @@ async function judge(
 type CommandCheck = Extract<Gate["check"], { type: "command" }>;
 
 function runCommand(
-  { run, gateEnv }: HeldRun,
+  { run, gateEnv, stop: signal }: HeldRun,
   { command, prints, noDecrease }: CommandCheck,
   id: string,
   cwd: string,
@@ -87,6 +91,7 @@ function runCommand(
     env: gateEnv,
     marker: markerOf(run.state.run, id),
     timeoutMs: run.state.config.gate_timeout_minutes * 60_000,
+    signal,
   });
 }
 

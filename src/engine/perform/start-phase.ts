@@ -39,6 +39,10 @@ export const startPhase: Performer<"start-phase"> = async (held, { id, phase, at
     await run.record({ type: "phase-started", command: id, phase, attempt, head, baseline, staged, worktree });
     return;
   }
+  if (setup.calledOff === true) {
+    await run.record({ type: "command-abandoned", command: id, why: "the run was asked to stop" });
+    return;
+  }
   await notReady(held, { id, phase, attempt }, `worktree_setup: ${setup.why}\n${setup.output.trim().slice(-2_000)}`);
 };
 
