@@ -52,6 +52,8 @@ export type Observation =
       /** For an edit: the file, and the hash of what was written there. */
       edit: { file: string; to: string } | undefined;
     }
+  /** A tool that it may not use, and why, as it says. */
+  | { type: "refused"; tool: string; why: string }
   /** A tool call began; `id` names it until its `tool` observation. */
   | { type: "tool-started"; id: string }
   /** Any other sign of life. */

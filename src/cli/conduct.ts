@@ -61,8 +61,7 @@ export async function conduct(
   counting.stop();
   await watched;
   const { board } = view;
-  if (!json && board !== undefined)
-    printSummary(figuresOf(board), { top, journal: store.where(run), forecasts: board.mode !== "rehearsal" });
+  if (!json && board !== undefined) printSummary(figuresOf(board), { top, journal: store.where(run) });
   return exitCode(held.run.state);
 }
 
@@ -87,19 +86,21 @@ function exitCode({ status, phases }: RunState): number {
 }
 
 /** How it went, phase by phase, and where to look. */
-export function printSummary(
-  figures: RunFigures,
-  { top, journal, forecasts: shown = true }: { top: string; journal: string; forecasts?: boolean },
-): void {
+export function printSummary(figures: RunFigures, { top, journal }: { top: string; journal: string }): void {
   console.log(`\n${summaryTable(figures)}\n`);
   for (const phase of figures.phases) {
     if (phase.failure === undefined) continue;
     console.log(`Phase ${phase.id} failed (${phase.failure.category}): ${phase.failure.message}`);
     console.log(`Recommended: ${phase.failure.recommendation}\n`);
   }
-  const forecasts = shown ? forecastReport(figures) : [];
+  const forecasts = figures.mode === "rehearsal" ? [] : forecastReport(figures);
   if (forecasts.length > 0) console.log(`Forecast against truth:\n  ${forecasts.join("\n  ")}\n`);
   console.log(`repository  ${top}`);
   console.log(`journal     ${journal}`);
-  if (figures.status !== "completed") console.log(`go on with  segno resume ${figures.run}`);
+  if (figures.status !== "completed")
+    console.log(
+      figures.mode === "rehearsal"
+        ? "go on with  nothing: a rehearsal is begun anew, its stand-in model is gone"
+        : `go on with  segno resume ${figures.run}`,
+    );
 }

@@ -17,6 +17,8 @@ export const runFlags = (command: Command): Command =>
   contextFlags(command)
     .option("--detach", "run in the background, and survive this terminal")
     .option("--plain", "lines instead of the live screen")
+    .option("--attended", "somebody answers questions, though this is no terminal")
+    .option("--unattended", "nobody does: what counts when nobody answers counts at once (so does CI=true)")
     .option("--dashboard", "print the link of the run's web page, and open it")
     .option("--permission-mode <mode>", "what the agent may do without asking: all, edits, listed or auto")
     .option("--quality", "let an independent session verify each phase against its acceptance criteria")

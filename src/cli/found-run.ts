@@ -1,7 +1,7 @@
 /** The run a command is about: the one that was named, else the newest. */
 import { bad, good, type Result } from "../engine/failure.js";
 import { FileStore } from "../store/file.js";
-import type { Store } from "../store/store.js";
+import type { Holder, Store } from "../store/store.js";
 import { repositoryTop } from "./top.js";
 
 export interface FoundRun {
@@ -10,12 +10,37 @@ export interface FoundRun {
   run: string;
 }
 
+const SHORTEST = 4;
+
+/** By its id, or by the beginning of the id's last part where only one begins so. */
+export function runNamed(runs: readonly string[], named: string): Result<string> {
+  if (runs.includes(named)) return good(named);
+  const short = named.length < SHORTEST ? [] : runs.filter((run) => run.split("-").at(-1)?.startsWith(named) === true);
+  const [only] = short;
+  if (only !== undefined && short.length === 1) return good(only);
+  if (short.length === 0) return bad({ type: "no-run", run: named });
+  return bad({ type: "usage", what: `Several runs are called ${named}.`, fix: `Name one: ${short.join(", ")}.` });
+}
+
 export async function findRun(named: string | undefined): Promise<Result<FoundRun>> {
   const top = await repositoryTop();
   if (!top.ok) return top;
   const store = new FileStore(top.value);
   const runs = await store.list();
-  const run = named ?? runs[0];
-  if (run === undefined || !runs.includes(run)) return bad({ type: "no-run", run: named });
-  return good({ top: top.value, store, run });
+  const [newest] = runs;
+  if (named === undefined && newest === undefined) return bad({ type: "no-run", run: undefined });
+  const run = named === undefined ? good(newest as string) : runNamed(runs, named);
+  return run.ok ? good({ top: top.value, store, run: run.value }) : run;
+}
+
+/** As a person would type it. */
+export const shortRun = (run: string): string => run.split("-").at(-1) ?? run;
+
+/** Who works in this checkout now. */
+export async function holderHere(store: Store): Promise<Holder | undefined> {
+  for (const run of await store.list()) {
+    const holder = await store.holder(run);
+    if (holder !== undefined) return holder;
+  }
+  return undefined;
 }

@@ -1,6 +1,9 @@
 #!/usr/bin/env node
 /** The command line. Each command is loaded only when it is called, so that the tool itself starts at once. */
 import { readFileSync } from "node:fs";
+import { endWithReader } from "./output.js";
+
+endWithReader();
 
 const version = (): string =>
   (JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }).version;

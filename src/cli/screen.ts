@@ -4,13 +4,13 @@ import { RunView } from "../view/board.js";
 import { figuresOf } from "../view/report.js";
 import { isTerminal } from "./ask.js";
 import { attach } from "./attach.js";
+import { type AttendedFlags, attendedBy } from "./attended.js";
 import { isInBackground, startInBackground } from "./background.js";
 import { openInBrowser } from "./browser.js";
 import { printSummary } from "./conduct.js";
 import { EXIT } from "./exit.js";
 
-export interface ScreenFlags {
-  json?: boolean;
+export interface ScreenFlags extends AttendedFlags {
   plain?: boolean;
   detach?: boolean;
   dashboard?: boolean;
@@ -31,7 +31,7 @@ export async function runInBackground(
   env: Record<string, string> = {},
 ): Promise<number> {
   const args = [...process.argv.slice(2).filter((arg) => arg !== "--detach" && arg !== "--dashboard"), ...added];
-  const attended = flags.detach === true ? {} : { SEGNO_ATTENDED: "1" };
+  const attended = flags.detach !== true && attendedBy(flags) === "here" ? { SEGNO_ATTENDED: "1" } : {};
   const begun = await startInBackground(args, { ...env, ...attended });
   if (!begun.ok) return begun.code;
   const { run, exited, release } = begun;

@@ -6,6 +6,7 @@ import { sweep } from "../agents/processes.js";
 import type { HeldRun } from "../engine/held-run.js";
 import { isOfRun } from "../engine/marker.js";
 import { EXIT } from "./exit.js";
+import { outliveReader } from "./output.js";
 
 const SWEEP_MS = 5_000;
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -38,8 +39,7 @@ export function listenToSignals(): Signals {
     });
   }
   // Whoever read our output may be gone with the terminal; the run still ends cleanly.
-  process.stdout.on("error", () => {});
-  process.stderr.on("error", () => {});
+  outliveReader();
   return {
     conducting: (started) => {
       held = started;

@@ -84,7 +84,7 @@ export function wordsOf(failure: Failure): Words {
       return {
         what: `${failure.what === "run" ? `The run ${failure.run} is` : `Another run (${failure.run}) is`} in progress in this checkout: process ${failure.pid}, since ${failure.since}, on ${failure.host}.`,
         why: "Two runs in one checkout would commit each other's work.",
-        next: "Watch it with `segno status`, stop it with `segno stop`, or use another clone or worktree.",
+        next: "Watch it with `segno watch`, let it go on if it is paused with `segno continue`, stop it with `segno stop`; or use another clone or worktree.",
       };
     case "other-branch":
       return {

@@ -1,5 +1,8 @@
 /** Drives a run to its end with everything around it: the warden, the door, the clock, and at the end nothing left behind. */
+import { asideRef, keepTree } from "../git/aside.js";
+import { asGitError, Git, GitError } from "../git/git.js";
 import { takeBaseline } from "../git/start.js";
+import { phaseBranch, removeWorktree, worktreeOf } from "../git/worktree.js";
 import type { RunStatus } from "../run/state.js";
 import { watchClock } from "./clock.js";
 import { type Door, openDoor } from "./door.js";
@@ -9,6 +12,7 @@ import { handOffStopped } from "./handoff.js";
 import type { HeldRun } from "./held-run.js";
 import { decideAndPerform } from "./loop.js";
 import { startNotifying } from "./notify.js";
+import { awaitRevisions } from "./revisions.js";
 import { postWarden } from "./warden.js";
 import { coolDown } from "./warm.js";
 
@@ -22,14 +26,17 @@ export async function conductRun(held: HeldRun, opened: (door: Door) => void = (
   const clock = watchClock(held, { wall: Date.now, monotonic: () => performance.now() });
   learnFrom(held);
   const notices = startNotifying(held);
+  const revising = awaitRevisions(held);
   try {
     await runGatesBefore(held);
     const status = await decideAndPerform(held);
     if (status === "stopped") await handOffStopped(held);
+    await removeSkipped(held);
     if (status !== "completed") await noteTree(held);
     return status;
   } finally {
     clock.stop();
+    revising.stop();
     await notices.settle();
     await door.close();
     await coolDown(held);
@@ -37,6 +44,21 @@ export async function conductRun(held: HeldRun, opened: (door: Door) => void = (
     warden.dismiss();
     await held.run.close();
     held.lock.release();
+  }
+}
+
+/** A phase that was left out needs its worktree no more; what is in no commit there is kept on no branch. */
+async function removeSkipped(held: HeldRun): Promise<void> {
+  const { run, git } = held;
+  for (const [id, phase] of run.state.phases) {
+    if (phase.step !== "skipped") continue;
+    const branch = phaseBranch(run.state.run, id);
+    const folder = await worktreeOf(git, branch).catch(() => undefined);
+    if (folder === undefined) continue;
+    const left = await keepTree(new Git(folder), asideRef(run.state.run, id, 0)).catch(asGitError);
+    if (left instanceof GitError || !(await removeWorktree(git, folder, true)))
+      run.warn(`The worktree of phase ${id}, which was skipped, stays: ${folder}`, id);
+    else await git.attempt(["branch", "--quiet", "-D", branch]);
   }
 }
 

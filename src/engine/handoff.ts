@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
+import { asideRef } from "../git/aside.js";
 import type { Plan } from "../plan/model.js";
 import type { StopCause } from "../run/event.js";
 import type { FailureCategory, PhaseFailure } from "../run/outcome.js";
@@ -33,6 +34,8 @@ interface Front {
   tasks_completed: string[];
   tasks_remaining: string[];
   files_modified: string[];
+  /** Where what it left in the checkout is, if that was set aside. */
+  aside?: string;
 }
 
 export interface Handoff extends Front {
@@ -77,7 +80,9 @@ export async function writeHandoff(held: HeldRun, phase: string): Promise<void> 
   const { run } = held;
   const state = stateOfPhase(run.state, phase);
   if (state.step !== "failed" || state.last === undefined || !CATEGORIES.has(state.failure.category)) return;
-  await write(held, phase, state.failure, state.last);
+  const { config } = run.state;
+  const setsAside = state.last.origin.worktree === undefined && config.auto_commit && !config.commit_on_failure;
+  await write(held, phase, state.failure, state.last, setsAside);
 }
 
 /** Stops that are not the user's own. */
@@ -96,7 +101,13 @@ export async function handOffStopped(held: HeldRun): Promise<void> {
   }
 }
 
-async function write(held: HeldRun, phase: string, failure: PhaseFailure, attempted: Attempt): Promise<void> {
+async function write(
+  held: HeldRun,
+  phase: string,
+  failure: PhaseFailure,
+  attempted: Attempt,
+  setsAside = false,
+): Promise<void> {
   const { run, top } = held;
   const { plan } = run.state;
   const { commits } = attempted;
@@ -113,6 +124,7 @@ async function write(held: HeldRun, phase: string, failure: PhaseFailure, attemp
     tasks_completed: [...tasksDone],
     tasks_remaining: tasks.map((task) => task.id).filter((id) => !tasksDone.includes(id)),
     files_modified: files.map((file) => file.path),
+    ...(setsAside ? { aside: asideRef(run.state.run, phase, attempted.number) } : {}),
   };
   const partial = await checkpointFor(held, phase, sessions.at(-1) ?? "", attempted);
   const taken = [...readHandoffs(top, plan).values()].find((handoff) => handoff.phase === phase)?.file;
@@ -136,7 +148,7 @@ ${partial}
 
 - \`segno resume ${run.state.run}\` tries the phase again from here; \`segno run ${plan.file}\` does the same.
 - ${ADVICE[failure.category] ?? "Look at what is left, then go on."}
-- The phase's changes are in ${place === top ? "the working tree" : place}${commits.made.length > 0 ? ` and in ${commits.made.length} commits` : ""}.
+- The phase's changes are in ${setsAside ? `${front.aside} (git show ${front.aside}; going on brings them back)` : place === top ? "the working tree" : place}${commits.made.length > 0 ? ` and in ${commits.made.length} commits` : ""}.
 `;
   writeWhole(join(segnoFolder(top), file), text);
   await run.record({ type: "handoff-written", phase, file: `.segno/${file}` });

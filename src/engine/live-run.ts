@@ -18,6 +18,7 @@ export const OBSERVATIONS: ReadonlySet<FactType> = new Set([
   "session-ready",
   "window-known",
   "compaction-blocked",
+  "tool-refused",
 ]);
 
 export class LiveRun {

@@ -24,6 +24,7 @@ import type { Purpose } from "../run/command.js";
 import type { BlobRef, Fact, ToolKind, TurnEnd } from "../run/event.js";
 import type { PhaseResult } from "../run/outcome.js";
 import { isAttempted } from "../run/phase.js";
+import { howToAllow } from "../run/refusals.js";
 import { givesUp } from "../run/retries.js";
 import { requestProblem } from "../run/splitting.js";
 import { phaseOf } from "../run/state.js";
@@ -196,6 +197,10 @@ export class LiveSession implements WarmSession {
         if (kind !== "segno") this.#circle ??= this.#watch.take({ tool: name, brief, ok, call, result, edit });
         return;
       }
+      case "refused":
+        run.append({ type: "tool-refused", ...this.#at, tool: observation.tool, why: observation.why });
+        run.warn(`The agent was refused a tool. ${howToAllow(observation.tool, run.state)}.`, this.#place.phase);
+        return;
       case "compacted":
         run.append({ type: "compacted", ...this.#at, before: observation.before, after: observation.after });
         return;

@@ -2,7 +2,8 @@
 import { createHash } from "node:crypto";
 import type { Plan } from "../plan/model.js";
 import { parsePlan } from "../plan/parse.js";
-import type { PhaseState } from "../run/phase.js";
+import { markPlanFile } from "../plan/write-back.js";
+import { lastAttempt, type PhaseState } from "../run/phase.js";
 import type { RunState } from "../run/state.js";
 import type { HeldRun } from "./held-run.js";
 import { planOptions } from "./start.js";
@@ -24,7 +25,7 @@ export const samePlan = (a: Plan, b: Plan): boolean =>
   JSON.stringify(a.phases.map(shapeOf)) === JSON.stringify(b.phases.map(shapeOf));
 
 /** Takes up what the user changed since the run froze its plan; a contradiction is said and changes nothing. */
-export async function takeUpPlanChanges(held: HeldRun): Promise<void> {
+export async function takeUpPlanChanges(held: HeldRun, revised: readonly string[] = []): Promise<void> {
   const { run, git, readPlanFile } = held;
   const { plan, config, format } = run.state;
   const committed = new Map<string, string>();
@@ -44,21 +45,47 @@ export async function takeUpPlanChanges(held: HeldRun): Promise<void> {
     return;
   }
   const own = { ...plan, phases: plan.phases.filter((phase) => !run.state.parents.has(phase.id)) };
-  if (samePlan(parsed.plan, own)) return;
-  const { merged, added, removed, changed, contradictions } = mergePlans(run.state, parsed.plan);
+  if (samePlan(parsed.plan, own) && revised.length === 0) return;
+  const { merged, added, removed, changed, contradictions } = mergePlans(run.state, parsed.plan, revised);
   for (const message of contradictions) run.warn(message);
-  if (!samePlan(merged, plan)) await run.record({ type: "plan-changed", plan: merged, added, removed, changed });
+  if (samePlan(merged, plan) && revised.length === 0) return;
+  await run.record(
+    { type: "plan-changed", plan: merged, added, removed, changed: [...new Set([...changed, ...revised])] },
+    ...revised.map((phase) => ({ type: "phase-revised" as const, phase })),
+  );
+}
+
+/** Whether somebody changed the phase's file since the run last wrote into it: its own marks do not count. */
+export async function isRevised({ run, git, readPlanFile }: HeldRun, phase: string): Promise<boolean> {
+  const { plan, head, phases } = run.state;
+  const file = plan.phases.find(({ id }) => id === phase)?.file ?? plan.file;
+  const now = readPlanFile(file);
+  const committed = await git.attempt(["cat-file", "blob", `${head}:${file}`]);
+  if (typeof now !== "string" || !committed.ok || run.agentsPlans.has(contentHash(now))) return false;
+  const tasksDone = lastAttempt(phases.get(phase))?.progress.tasksDone ?? [];
+  // Other phases of the same file may be marked, too.
+  let marked = committed.stdout;
+  for (const [id, state] of phases) {
+    if (state.step === "failed" && id !== phase)
+      marked = markPlanFile(plan, file, marked, {
+        phase: id,
+        status: "failed",
+        tasksDone: lastAttempt(state)?.progress.tasksDone ?? [],
+      });
+  }
+  const ours = [committed.stdout, marked, markPlanFile(plan, file, marked, { phase, status: "failed", tasksDone })];
+  return !ours.includes(now);
 }
 
 const mayChange = (phase: PhaseState | undefined): boolean =>
   phase === undefined || phase.step === "waiting" || phase.step === "starting";
 
-function mergePlans(state: RunState, fresh: Plan) {
+function mergePlans(state: RunState, fresh: Plan, revised: readonly string[]) {
   const old = new Map(state.plan.phases.map((phase) => [phase.id, phase]));
   const contradictions: string[] = [];
   const phases = fresh.phases.map((phase) => {
     const before = old.get(phase.id);
-    if (before === undefined || mayChange(state.phases.get(phase.id))) return phase;
+    if (before === undefined || revised.includes(phase.id) || mayChange(state.phases.get(phase.id))) return phase;
     if (shapeOf(before) !== shapeOf(phase))
       contradictions.push(contradiction(phase.id, "was changed in the plan", state));
     return before;

@@ -54,6 +54,7 @@ export async function resumeRun(
   id: string,
   config: Config,
   equipment: Equipment,
+  attended = false,
 ): Promise<Result<HeldRun>> {
   const first = await readRun(store, id);
   if (!first.ok) return first;
@@ -81,7 +82,7 @@ export async function resumeRun(
   run.onEvent(equipment.onEvent);
   const since = run.state.noted;
   const theirs = await changedSinceRest(git, since);
-  await run.record({ type: "run-resumed", config, torn: read.value.torn, swept, since, ...theirs });
+  await run.record({ type: "run-resumed", config, attended, torn: read.value.torn, swept, since, ...theirs });
   if (since === undefined && read.value.state.status === "running" && !read.value.state.inWorktrees) {
     run.append({
       type: "warned",
@@ -137,7 +138,12 @@ async function changedSinceRest(
 ): Promise<{ usersPaths: string[]; staged: string[] }> {
   if (noted === undefined) return { usersPaths: [], staged: [] };
   const changes = await changedSince(git, noted);
-  return { usersPaths: changes.map((change) => change.path), staged: await stagedPaths(git) };
+  // What they committed is nobody's open work any more.
+  const open = new Set((await changedSince(git, "HEAD^{tree}")).map(({ path }) => path));
+  return {
+    usersPaths: changes.map(({ path }) => path).filter((path) => open.has(path)),
+    staged: await stagedPaths(git),
+  };
 }
 
 /** A phase that failed and that the user now marks as done counts as done: their word. */

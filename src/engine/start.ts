@@ -183,7 +183,7 @@ async function changedByUser(
   return theirs;
 }
 
-async function onlyMarksDiffer(git: Git, files: PlanFiles, plan: Plan, file: string): Promise<boolean> {
+export async function onlyMarksDiffer(git: Git, files: PlanFiles, plan: Plan, file: string): Promise<boolean> {
   const committed = await git.attempt(["cat-file", "blob", `HEAD:${file}`]);
   if (!committed.ok) return false;
   let marked = committed.stdout;

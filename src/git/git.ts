@@ -11,6 +11,12 @@ export class GitError extends Error {
   }
 }
 
+/** For where git's refusal is an answer; anything else is a bug. */
+export function asGitError(error: unknown): GitError {
+  if (error instanceof GitError) return error;
+  throw error;
+}
+
 export interface GitOptions {
   /** A private index instead of the user's. */
   index?: string;

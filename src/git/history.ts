@@ -16,6 +16,7 @@ export const trailerFormat = (...keys: string[]): string =>
   `%H${keys.map((key) => `%x00%(trailers:key=${key},valueonly,separator=%x2C)`).join("")}`;
 
 export const PARTIAL = "partial";
+export const UNDONE = "undone";
 interface NamedTask {
   id: string;
   title: string;
@@ -56,11 +57,12 @@ export async function tasksInGit(
   const closed = new Set<string>();
   for (const line of log.stdout.split("\n")) {
     const [, ofPlan, phase, named, status] = line.split("\0");
-    if (ofPlan !== plan || phase === undefined || closed.has(phase)) continue;
-    const planned = open.find((candidate) => candidate.id === phase);
-    if (planned === undefined) continue;
-    if (status !== PARTIAL) closed.add(phase);
-    else if (named !== undefined && named !== "") tasks[phase] ??= stillThere(planned.tasks, named.split(" "));
+    if (ofPlan !== plan || phase === undefined) continue;
+    // What was undone names all of its phases.
+    for (const planned of open.filter(({ id }) => phase.split(",").includes(id) && !closed.has(id))) {
+      if (status !== PARTIAL) closed.add(planned.id);
+      else if (named !== undefined && named !== "") tasks[planned.id] ??= stillThere(planned.tasks, named.split(" "));
+    }
   }
   return tasks;
 }

@@ -80,8 +80,21 @@ export async function takeBaseline(git: Git, run: string, name: string): Promise
   const head = await git.line(["rev-parse", "HEAD"]);
   const baseline = await snapshotTree(git);
   const staged = await stagedPaths(git);
-  await git.raw(["update-ref", `refs/segno/${run}/${name.replaceAll(/[^\w.-]|\.\.|\.$/g, "_")}`, baseline]);
+  await git.raw(["update-ref", refOf(run, name), baseline]);
   return { head, baseline, staged };
+}
+
+const refOf = (run: string, name: string): string => `refs/segno/${run}/${name.replaceAll(/[^\w.-]|\.\.|\.$/g, "_")}`;
+
+/** One that was taken before, as far as it can be known again. */
+export async function baselineOf(git: Git, run: string, name: string): Promise<PhaseBaseline | undefined> {
+  const known = await git.attempt(["rev-parse", "--verify", "--quiet", refOf(run, name)]);
+  if (!known.ok) return undefined;
+  return {
+    head: await git.line(["rev-parse", "HEAD"]),
+    baseline: known.stdout.trim(),
+    staged: await stagedPaths(git),
+  };
 }
 
 /** Files that changed since a baseline, with renames recognised and lines counted, for the ledger. */

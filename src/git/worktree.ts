@@ -8,6 +8,10 @@ import { isSegnoPath } from "./trees.js";
 export const worktreesFolder = (env: NodeJS.ProcessEnv): string =>
   join(env.XDG_STATE_HOME ?? join(env.HOME ?? homedir(), ".local", "state"), "segno", "worktrees");
 
+/** The branch on which a phase works in a worktree of its own. */
+export const phaseBranch = (run: string, phase: string): string =>
+  `segno/${run}/${phase.replaceAll(/[^\w.-]|\.\.|\.$/g, "_")}`;
+
 export async function addWorktree(git: Git, folder: string, branch: string): Promise<string> {
   const place = placeFor(git, folder, branch);
   await git.raw(["worktree", "add", "--quiet", "-b", branch, place, "HEAD"]);
@@ -52,13 +56,13 @@ export async function removeMerged(git: Git, place: { folder: string; branch: st
   return undefined;
 }
 
-/** Takes a clean checkout away; its branch keeps the commits. One with anything uncommitted stays. */
-export async function removeWorktree(git: Git, place: string): Promise<boolean> {
+/** Takes a clean checkout away; its branch keeps the commits. One with anything uncommitted stays, unless that is kept. */
+export async function removeWorktree(git: Git, place: string, kept = false): Promise<boolean> {
   const status = await git.attempt(["-C", place, "status", "--porcelain", "-z"]);
   // The way to .segno is ours, and the only thing git does not know.
   const left = status.stdout
     .split("\0")
     .filter((line) => line !== "" && !isSegnoPath(line.slice(3).replace(/\/$/, "")));
-  if (!status.ok || left.length > 0) return false;
+  if (!status.ok || (left.length > 0 && !kept)) return false;
   return (await git.attempt(["worktree", "remove", "--force", place])).ok;
 }

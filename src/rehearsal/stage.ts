@@ -12,6 +12,7 @@ export interface Stage {
   home: string;
 }
 
+export const STAGE_PREFIX = "segno-rehearsal-";
 export const EXAMPLE_PLAN = "PLAN.md";
 const EXAMPLE = fileURLToPath(new URL("../../examples/greeter", import.meta.url));
 
@@ -42,7 +43,7 @@ export async function stageClone(top: string, planFiles: readonly string[]): Pro
 }
 
 function newStage(): Stage {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "segno-rehearsal-")));
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), STAGE_PREFIX)));
   const [repository, home] = [join(folder, "repository"), join(folder, "home")];
   mkdirSync(home);
   return { folder, repository, home };

@@ -15,6 +15,7 @@ import type { Folding } from "./folding.js";
 import type { PhaseFailure } from "./outcome.js";
 import { type Attempt, changePhase, hasAgent, type PhaseState, revise, verifying, type WithAgent } from "./phase.js";
 import { dropQuestionsOf } from "./questions.js";
+import { withRefusals } from "./refusals.js";
 import { changeSession, decideSession, nextSession, purposeOf, type SessionState } from "./session.js";
 import { decideSplit, wantsSplit } from "./splitting.js";
 import type { RunState } from "./state.js";
@@ -111,11 +112,12 @@ export function startSession(state: RunState, id: string, attempt: Attempt, purp
   const { session, n } = nextSession(id, attempt);
   const most = state.config.max_sessions_per_phase;
   if (n - attempt.progress.sessionsBefore > most) {
-    return failPhase(id, attempt.number, {
+    const failure = {
       category: "context_exhaustion",
       message: `Phase ${id} used all ${most} sessions it may use (max_sessions_per_phase).`,
       recommendation: "split",
-    });
+    } as const;
+    return failPhase(id, attempt.number, withRefusals(state, attempt, failure));
   }
   const circles = circlesBetweenSessions(state, id, attempt);
   if (circles !== undefined) return circles;
@@ -149,7 +151,7 @@ const GOES_ON_IN_ITS_CONVERSATION: ReadonlySet<SessionEnd> = new Set(["killed", 
 function decideAfterSession(state: RunState, id: string, phase: WithAgent): Decision {
   const session = state.sessions.get(phase.attempt.progress.sessions.at(-1) ?? "");
   const failure = session?.step === "ended" ? failureAfter(state, id, phase, session) : undefined;
-  if (failure !== undefined) return failPhase(id, phase.attempt.number, failure);
+  if (failure !== undefined) return failPhase(id, phase.attempt.number, withRefusals(state, phase.attempt, failure));
   return commit(id, phase.attempt, "handover");
 }
 

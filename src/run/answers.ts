@@ -1,12 +1,12 @@
 /** What an answer means, one entry per kind of question. Those without one are read where they were asked. */
 import { answeredFailure } from "./ending.js";
-import type { FactOf } from "./event.js";
+import type { FactOf, RunEvent } from "./event.js";
 import type { Folding } from "./folding.js";
 import { retryMerge } from "./merging.js";
 import { changeAttempt, revise } from "./phase.js";
 import type { Question, QuestionKind } from "./questions.js";
 
-type Meaning = (state: Folding, question: Question, choice: string) => void;
+type Meaning = (state: Folding, question: Question, choice: string, at: string) => void;
 
 const stops = (state: Folding): void => {
   state.stopping ??= { by: "an answer", cause: "asked" };
@@ -28,9 +28,9 @@ const MEANINGS: Record<QuestionKind, Meaning> = {
     else state.head = state.headMoved ?? state.head;
     state.headMoved = undefined;
   },
-  failure: (state, { phase }, choice) => {
+  failure: (state, { phase }, choice, at) => {
     if (choice === "abort") stops(state);
-    else answeredFailure(state, phase, choice);
+    else answeredFailure(state, phase, choice, at);
   },
   split: (state, { phase }, choice) => {
     if (choice !== "split") changeAttempt(state, phase, (attempt) => revise(attempt, "split", { refused: true }));
@@ -42,9 +42,12 @@ const MEANINGS: Record<QuestionKind, Meaning> = {
   verify: () => {},
 };
 
-export function questionAnswered(state: Folding, { question: id, choice, by }: FactOf<"question-answered">): void {
+export function questionAnswered(
+  state: Folding,
+  { question: id, choice, by, at }: FactOf<"question-answered"> & RunEvent,
+): void {
   const question = state.questions.get(id);
   if (question === undefined || question.answer !== undefined) return;
   state.questions.set(id, { ...question, answer: { choice, by } });
-  MEANINGS[question.kind](state, question, choice);
+  MEANINGS[question.kind](state, question, choice, at);
 }

@@ -11,6 +11,7 @@ import { conclude, type Decision, failPhase } from "./decision.js";
 import type { Fact, FactOf, RunEvent, StuckKind } from "./event.js";
 import type { Folding } from "./folding.js";
 import { type Attempt, changeAttempt, isAttempted, revise } from "./phase.js";
+import { withRefusals } from "./refusals.js";
 import type { RunState } from "./state.js";
 
 export interface Circle {
@@ -45,8 +46,8 @@ export function circlesAtBoundary(
 }
 
 /** Before a session begins: an empty one before it is noticed first, and ends the phase when that was too often. */
-export function circlesBetweenSessions({ config }: RunState, id: string, attempt: Attempt): Decision | undefined {
-  const { stuck_limit: limit } = config;
+export function circlesBetweenSessions(state: RunState, id: string, attempt: Attempt): Decision | undefined {
+  const { stuck_limit: limit } = state.config;
   const { circles, emptySession } = attempt.trouble;
   if (limit === 0) return undefined;
   if (emptySession !== undefined) {
@@ -55,11 +56,12 @@ export function circlesBetweenSessions({ config }: RunState, id: string, attempt
     return conclude(noticed(place, { kind: "empty-session", text }, circles));
   }
   if (circles < limit) return undefined;
-  return failPhase(id, attempt.number, {
+  const failure = {
     category: "stuck",
     message: `Phase ${id} went round in circles ${circles} times without finishing a task (stuck_limit: ${limit}). Split it, or say in its text how to get on.`,
     recommendation: "split",
-  });
+  } as const;
+  return failPhase(id, attempt.number, withRefusals(state, attempt, failure));
 }
 
 export function stuckNoticed(state: Folding, event: FactOf<"stuck-noticed"> & RunEvent): void {

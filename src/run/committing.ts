@@ -57,6 +57,14 @@ export function commitMade(state: Folding, { phase, kind, sha, ref }: FactOf<"co
 export const commitSkipped = (state: Folding, { phase, kind }: FactOf<"commit-skipped">): void =>
   committed(state, phase, kind, undefined);
 
+export function phaseSetAside(state: Folding, { phase: id, sha }: FactOf<"phase-set-aside">): void {
+  committed(state, id, "failed", undefined);
+  const phase = stateOfPhase(state, id);
+  if (phase.step !== "failed") return;
+  const last = phase.last === undefined ? undefined : revise(phase.last, "commits", { aside: sha });
+  setPhase(state, id, { ...phase, last, cleared: true });
+}
+
 /** The work is kept; a finished phase goes to repair, a handover goes on without a commit. */
 export function commitRefused(state: Folding, { phase: id, kind, why, output }: FactOf<"commit-refused">): void {
   const phase = stateOfPhase(state, id);
@@ -86,7 +94,7 @@ function committed(state: Folding, id: string, kind: CommitKind, sha: string | u
   const phase = stateOfPhase(state, id);
   if (phase.step === "failed") {
     const last = phase.last === undefined ? undefined : oneMore(phase.last, sha);
-    return setPhase(state, id, { ...phase, last, leftCommitted: true });
+    return setPhase(state, id, { ...phase, last, settled: true, cleared: phase.cleared || sha !== undefined });
   }
   if (isAttempted(phase)) setPhase(state, id, afterCommit({ ...phase, attempt: oneMore(phase.attempt, sha) }, kind));
 }

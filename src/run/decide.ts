@@ -13,6 +13,7 @@ import { budgetStop } from "./budget.js";
 import { commandId } from "./command.js";
 import { commit, decideCommitted } from "./committing.js";
 import { conclude, type Decision } from "./decision.js";
+import { revisions } from "./ending.js";
 import { decideMerging, type TrainsTaken } from "./merging.js";
 import { type PhaseState, revise } from "./phase.js";
 import { type Asked, answerOverdue, ask, openQuestions } from "./questions.js";
@@ -105,9 +106,8 @@ function decideBudget(state: RunState): Decision | undefined {
 function decideFailed(state: RunState, id: string): Decision[] {
   const phase = state.phases.get(id);
   if (phase?.step !== "failed") return [];
-  const { last, failure, leftCommitted } = phase;
-  if (last !== undefined && !leftCommitted)
-    return [commit(id, revise(last, "commits", { failure: undefined }), "failed")];
+  const { last, failure, settled } = phase;
+  if (last !== undefined && !settled) return [commit(id, revise(last, "commits", { failure: undefined }), "failed")];
   if (!state.attended || state.stopping !== undefined) return [];
   const tried =
     last === undefined ? "" : ` Tried: ${last.progress.sessions.length} sessions, ${last.repairs.count} repairs.`;
@@ -152,7 +152,8 @@ function concludeRun(state: RunState): Decision[] {
   if (readiness.satisfied === phases.size) return [conclude({ type: "run-completed" })];
   const canGoOn = readiness.underWay.size > 0 || readiness.ready.length > 0;
   // Whatever is waited for, a person included: a resume asks again.
-  const stops = state.stopping !== undefined && (canGoOn || openQuestions(state).length > 0);
+  const isAwaited = openQuestions(state).length + revisions(state).length > 0;
+  const stops = state.stopping !== undefined && (canGoOn || isAwaited);
   if (stops) return [conclude({ type: "run-stopped", why: "asked to stop" })];
   // Paused, with an idle session or with nothing begun: someone will say when it goes on.
   if (canGoOn && state.hold !== undefined) return [];

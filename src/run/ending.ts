@@ -5,7 +5,7 @@ import { retryMerge } from "./merging.js";
 import { isAttempted, lastAttempt, leftBy, type PhaseState, revise, verifying, waiting } from "./phase.js";
 import { setPhase } from "./readiness.js";
 import { partEnded } from "./splitting.js";
-import { stateOfPhase } from "./state.js";
+import { type RunState, stateOfPhase } from "./state.js";
 
 type Failed = Extract<PhaseState, { step: "failed" }>;
 
@@ -21,18 +21,26 @@ export function phaseFailed(state: Folding, event: FactOf<"phase-failed">): void
   const failure = { category, message, recommendation };
   if (recommendation === "halt" || state.config.on_failure === "stop") state.halted = true;
   const last = lastAttempt(stateOfPhase(state, id));
-  setPhase(state, id, { step: "failed", failure, last, leftCommitted: false });
+  const cleared = last === undefined || last.origin.worktree !== undefined;
+  setPhase(state, id, { step: "failed", failure, last, settled: false, cleared, revising: undefined });
 }
 
 export function skipRequested(state: Folding, { phase: id }: FactOf<"skip-requested">): void {
   const phase = stateOfPhase(state, id);
   if (isAttempted(phase)) setPhase(state, id, { ...phase, attempt: { ...phase.attempt, skipping: true } });
-  else if (phase.step !== "done") setPhase(state, id, { step: "skipped", left: leftBy(phase) });
+  else if (phase.step !== "done") return phaseSkipped(state, { type: "phase-skipped", phase: id });
   partEnded(state, id);
 }
 
 export function phaseSkipped(state: Folding, { phase: id }: FactOf<"phase-skipped">): void {
-  setPhase(state, id, { step: "skipped", left: leftBy(stateOfPhase(state, id)) });
+  const phase = stateOfPhase(state, id);
+  const parts = lastAttempt(phase)?.split.parts ?? [];
+  setPhase(state, id, { step: "skipped", left: leftBy(phase) });
+  // What its sub-phases did not finish is left out with it.
+  for (const part of parts) {
+    const now = stateOfPhase(state, part);
+    if (now.step === "waiting" || now.step === "failed") phaseSkipped(state, { type: "phase-skipped", phase: part });
+  }
   partEnded(state, id);
 }
 
@@ -43,6 +51,7 @@ export function retryFailed(state: Folding): void {
 
 function again({ failure, last }: Failed): PhaseState {
   if (last === undefined) return waiting();
+  if (last.commits.aside !== undefined) return waiting(last.number + 1, last);
   // What only waited for a person is verified again, and asked again.
   if (failure.category === "human_needed") return verifying(revise(last, "commits", { settled: true }));
   if (last.split.parts.length > 0) return { step: "split", attempt: last };
@@ -55,14 +64,30 @@ function again({ failure, last }: Failed): PhaseState {
 }
 
 /** What a person wants done about a failed phase. */
-export function answeredFailure(state: Folding, id: string, choice: string): void {
+export function answeredFailure(state: Folding, id: string, choice: string, at: string): void {
   const phase = state.phases.get(id);
   if (phase?.step !== "failed") return;
   const { last } = phase;
   if (choice === "skip") phaseSkipped(state, { type: "phase-skipped", phase: id });
-  else if (choice === "revise") setPhase(state, id, last === undefined ? waiting() : waiting(last.number + 1, last));
-  else if (choice === "continue" && last !== undefined) setPhase(state, id, accepted(last));
+  else if (choice === "revise") {
+    const until = new Date(Date.parse(at) + state.config.ask_timeout_minutes * 60_000).toISOString();
+    setPhase(state, id, { ...phase, revising: { until } });
+  } else if (choice === "continue" && last !== undefined) setPhase(state, id, accepted(last));
 }
+
+export function phaseRevised(state: Folding, { phase: id }: FactOf<"phase-revised">): void {
+  const phase = stateOfPhase(state, id);
+  if (phase.step !== "failed") return;
+  setPhase(state, id, phase.last === undefined ? waiting() : waiting(phase.last.number + 1, phase.last));
+}
+
+/** Failed phases whose text somebody changes now, and until when that is waited for. */
+export const revisions = ({ readiness, phases, now }: RunState): { phase: string; until: string }[] =>
+  [...readiness.failed].flatMap((phase) => {
+    const failed = phases.get(phase);
+    const until = failed?.step === "failed" ? failed.revising?.until : undefined;
+    return until === undefined || until <= now ? [] : [{ phase, until }];
+  });
 
 function accepted(last: NonNullable<Failed["last"]>): PhaseState {
   if (last.train.merge !== undefined) return verifying(retryMerge(last));

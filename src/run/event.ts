@@ -112,6 +112,8 @@ export type Fact =
   | {
       type: "run-resumed";
       config: Config;
+      /** Somebody can be asked about failures. */
+      attended?: boolean | undefined;
       torn: number;
       swept: number;
       /** What the user changed and staged since the run came to rest, and the tree noted then. */
@@ -136,6 +138,18 @@ export type Fact =
   /** HEAD is no longer where the run left it, and does not descend from there. */
   | { type: "head-moved"; from: string; to: string }
   | { type: "skip-requested"; phase: string; by: string }
+  /** What a failed phase left in the run's checkout is in a commit on no branch now; `stayed`: what is not its alone. */
+  | {
+      type: "phase-set-aside";
+      command: string;
+      phase: string;
+      attempt: number;
+      ref?: string | undefined;
+      sha?: string | undefined;
+      stayed: string[];
+    }
+  /** The user changed its text, as they said they would: it is tried again. */
+  | { type: "phase-revised"; phase: string }
   | { type: "phase-skipped"; phase: string }
   | { type: "command-issued"; phase: string; command: Command }
   /** A command that was in flight when Segno ended and left no trace: decided anew. */
@@ -232,6 +246,8 @@ export type Fact =
       call?: string | undefined;
       result?: string | undefined;
     } & OfSession)
+  /** The agent was not allowed to use a tool, and went on without. */
+  | ({ type: "tool-refused"; tool: string; why: string } & OfSession)
   /** A session goes round in circles; `count`: how often in this phase since its last finished task. */
   | ({ type: "stuck-noticed"; kind: StuckKind; evidence: string; count: number } & OfSession)
   | ({ type: "progress-reported"; message: string; task?: string | undefined } & OfSession)

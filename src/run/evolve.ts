@@ -6,14 +6,15 @@
 import { sessionEnded } from "./after-session.js";
 import { questionAnswered } from "./answers.js";
 import { stuckNoticed } from "./circles.js";
-import { commitFailed, commitIssued, commitMade, commitRefused, commitSkipped } from "./committing.js";
-import { phaseDone, phaseFailed, phaseSkipped, retryFailed, skipRequested } from "./ending.js";
+import { commitFailed, commitIssued, commitMade, commitRefused, commitSkipped, phaseSetAside } from "./committing.js";
+import { phaseDone, phaseFailed, phaseRevised, phaseSkipped, retryFailed, skipRequested } from "./ending.js";
 import type { FactOf, FactType, RunEvent } from "./event.js";
 import type { Folding } from "./folding.js";
 import { mergeBegun, mergeFailed, phaseMerged } from "./merging.js";
 import { isAttempted, type PhaseState, phaseIssued, phaseStarted, revise, startAbandoned, waiting } from "./phase.js";
 import { dropOpenQuestions, questionAsked } from "./questions.js";
 import { readinessOf, setPhase } from "./readiness.js";
+import { toolRefused } from "./refusals.js";
 import {
   boundaryDecided,
   callMade,
@@ -108,6 +109,8 @@ const FOLDS: { [T in FactType]: Fold<T> } = {
   "phase-done": phaseDone,
   "phase-failed": phaseFailed,
   "skip-requested": skipRequested,
+  "phase-set-aside": phaseSetAside,
+  "phase-revised": phaseRevised,
   "phase-skipped": phaseSkipped,
   "phase-split": phaseSplit,
   // Sessions
@@ -118,6 +121,7 @@ const FOLDS: { [T in FactType]: Fold<T> } = {
   "turn-started": turnStarted,
   "call-made": callMade,
   "boundary-decided": boundaryDecided,
+  "tool-refused": toolRefused,
   "progress-reported": progressReported,
   "decision-recorded": reported,
   "result-reported": resultReported,
@@ -227,6 +231,7 @@ function planChanged(state: Folding, { plan, added, removed }: FactOf<"plan-chan
 function resumed(state: Folding, event: FactOf<"run-resumed">): void {
   state.resumes++;
   state.config = event.config;
+  state.attended = event.attended ?? false;
   state.noted = undefined;
   state.status = "running";
   state.stopping = undefined;

@@ -9,6 +9,7 @@ export const FAILURE_CATEGORIES = [
   "gate_failed",
   "context_exhaustion",
   "agent_error",
+  "tools_refused",
   "usage_limit",
   "budget",
   "stuck",

@@ -67,6 +67,8 @@ export interface Attempt {
     timeouts: number;
     /** How often it went round in circles since its last finished task. */
     circles: number;
+    /** Tools it was refused since then, and how often. */
+    refused: Readonly<Record<string, number>>;
     /** A session that was handed over and left nothing: no report, no decision, no commit. */
     emptySession: string | undefined;
     /** Its next session begins no earlier. */
@@ -92,6 +94,8 @@ export interface Attempt {
     /** Commits that were made, found needless or failed: the number of the next one follows from it. */
     finished: number;
     failure: PhaseFailure | undefined;
+    /** What it left when it failed, in a commit on no branch: a further attempt brings it back. */
+    aside: string | undefined;
     /** What was done so far is committed, so that others may work in the same checkout while a person is asked. */
     settled: boolean;
   };
@@ -144,7 +148,16 @@ export type PhaseState =
   | { step: "split"; attempt: Attempt }
   | { step: "done"; verified: boolean; byUser: boolean; left: Left }
   | { step: "skipped"; left: Left }
-  | { step: "failed"; failure: PhaseFailure; last: Attempt | undefined; leftCommitted: boolean };
+  /** `settled`: what it left was looked after; `cleared`: it is not in the way of others in the run's checkout. */
+  | {
+      step: "failed";
+      failure: PhaseFailure;
+      last: Attempt | undefined;
+      settled: boolean;
+      cleared: boolean;
+      /** Somebody changes its text, and it is tried again once they did. */
+      revising: { until: string } | undefined;
+    };
 
 /** A phase that was started and is not over. */
 export type Attempted = Extract<PhaseState, { attempt: Attempt }>;
@@ -232,10 +245,10 @@ export function phaseStarted(state: Folding, event: FactOf<"phase-started"> & Ru
         tasksAtSessionStart: 0,
         idleHandovers: 0,
       },
-      trouble: { apiErrors: 0, timeouts: 0, circles: 0, emptySession: undefined, notBefore: undefined },
+      trouble: { apiErrors: 0, timeouts: 0, circles: 0, refused: {}, emptySession: undefined, notBefore: undefined },
       repairs: { count: 0, failures: [], lines: [] },
       judged: { inspected: undefined, reviewed: undefined, human: undefined, accepted: false },
-      commits: { made: before?.commits.made ?? [], finished: 0, failure: undefined, settled: false },
+      commits: { made: before?.commits.made ?? [], finished: 0, failure: undefined, aside: undefined, settled: false },
       train: { merge: undefined, merges: 0, merged: undefined },
       split: { parts: [], refused: false },
       skipping: false,

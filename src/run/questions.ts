@@ -59,7 +59,7 @@ const VERDICT: readonly Choice[] = [
 ];
 
 const FAILURE: readonly Choice[] = [
-  { key: "r", name: "revise", meaning: "change the phase's text, then try again" },
+  { key: "r", name: "revise", meaning: "change the phase's text: it is tried again once that has changed" },
   { key: "c", name: "continue", meaning: "accept the phase as it is, marked as not verified" },
   { key: "s", name: "skip", meaning: "leave the phase out" },
   { key: "a", name: "abort", meaning: "stop the run" },

@@ -222,7 +222,10 @@ export function progressReported(state: Folding, event: FactOf<"progress-reporte
   changeAttempt(state, event.phase, (attempt) => {
     const { tasksDone } = attempt.progress;
     if (tasksDone.includes(task)) return attempt;
-    return revise(revise(attempt, "progress", { tasksDone: [...tasksDone, task] }), "trouble", { circles: 0 });
+    return revise(revise(attempt, "progress", { tasksDone: [...tasksDone, task] }), "trouble", {
+      circles: 0,
+      refused: {},
+    });
   });
 }
 

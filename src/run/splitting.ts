@@ -230,7 +230,7 @@ export function decideParts(
     ({ part, now }) => now !== undefined && !isOver(now) && !(now.step === "waiting" && state.halted) && part !== id,
   );
   const asked = openQuestions(state).some((question) => attempt.split.parts.includes(question.phase));
-  const settling = failed.some(({ now }) => now?.step === "failed" && now.last !== undefined && !now.leftCommitted);
+  const settling = failed.some(({ now }) => now?.step === "failed" && now.last !== undefined && !now.settled);
   if (goesOn || asked || settling) return [];
   const first = failed[0]?.now;
   const failure = first?.step === "failed" ? first.failure : undefined;

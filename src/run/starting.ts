@@ -93,16 +93,28 @@ export const waitsForCheckout = (
   phase: PhaseState,
   asking: ReadonlySet<string>,
 ): boolean =>
-  isSettled(phase) && phase.attempt.origin.worktree === undefined && active(state, asking, id) >= state.parallel;
+  (isSettled(phase) || bringsBack(phase)) &&
+  phase.attempt.origin.worktree === undefined &&
+  active(state, asking, id) >= state.parallel;
+
+/** A person accepted it: what was set aside comes back into the checkout with its commit. */
+const bringsBack = (phase: PhaseState): phase is Extract<PhaseState, { step: "committing" }> =>
+  phase.step === "committing" && !phase.committed && phase.attempt.commits.aside !== undefined;
 
 /** In a shared checkout, what a failed phase left is settled, and asked about, before another begins. */
 export function checkoutIsTaken(state: RunState): boolean {
   if (state.inWorktrees) return false;
   const settling = [...state.readiness.failed].some((id) => {
     const phase = state.phases.get(id);
-    return phase?.step === "failed" && phase.last !== undefined && !phase.leftCommitted;
+    return phase?.step === "failed" && phase.last !== undefined && !phase.settled;
   });
-  return settling || openQuestions(state).some((question) => question.kind === "failure");
+  return settling || openQuestions(state).some(({ kind, phase }) => kind === "failure" && isInTheWay(state, phase));
+}
+
+/** What it left could not be set aside. */
+function isInTheWay({ phases }: RunState, id: string): boolean {
+  const phase = phases.get(id);
+  return phase?.step === "failed" && !phase.cleared;
 }
 
 /** Under `ask`, a phase that is expected to cross the limit is asked about before it begins. */

@@ -1,5 +1,6 @@
 /** What the run waits for, and until when. */
 import { conclude, type Decision } from "./decision.js";
+import { revisions } from "./ending.js";
 import type { FactOf } from "./event.js";
 import type { Folding } from "./folding.js";
 import { hasAgent, type PhaseState } from "./phase.js";
@@ -20,7 +21,7 @@ export function waitsUntil({ now }: RunState, phase: PhaseState): string | undef
 /** The next moment at which time alone changes what is to be done. */
 export function wakeAt(state: RunState): string | undefined {
   if (state.status !== "running") return undefined;
-  const moments = openQuestions(state).map((question) => question.until);
+  const moments = [...openQuestions(state), ...revisions(state)].map(({ until }) => until);
   if (state.limit !== undefined && state.stopping === undefined) moments.push(state.limit.until);
   if (!isResting(state))
     for (const id of state.readiness.underWay) {

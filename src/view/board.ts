@@ -9,7 +9,7 @@ import { promptBudget } from "../context/prompt-budget.js";
 import type { RunEvent } from "../run/event.js";
 import { evolve } from "../run/evolve.js";
 import type { RunState } from "../run/state.js";
-import { foldHistory, type History, noHistory, type PhaseHistory } from "./history.js";
+import { addFigures, foldHistory, type History, noHistory, type PhaseHistory } from "./history.js";
 import { type PhaseStanding, type Standing, standingOf } from "./status.js";
 
 export type BoardPhase = PhaseStanding & PhaseHistory;
@@ -31,11 +31,21 @@ export function boardOf(state: RunState, history: History): Board {
   return {
     ...standing,
     ...happened,
-    phases: standing.phases.map((phase) => ({ ...phase, ...(figures[phase.id] ?? noHistory()) })),
+    phases: standing.phases.map((phase) => ({ ...phase, ...withParts(phase, standing.phases, figures) })),
     budget: { cost_usd: config.max_cost_usd, tokens: config.max_tokens, hours: config.max_hours },
     prompt_budget: budget,
     allotment: { phases: Object.fromEntries(phases), debugging, overflow },
   };
+}
+
+/** What sub-phases used, of whatever depth, is their phase's, too. */
+function withParts(
+  { id, parts }: PhaseStanding,
+  all: readonly PhaseStanding[],
+  figures: Readonly<Record<string, PhaseHistory>>,
+): PhaseHistory {
+  const below = all.filter((phase) => parts.includes(phase.id)).map((phase) => withParts(phase, all, figures));
+  return [figures[id] ?? noHistory(), ...below].reduce(addFigures);
 }
 
 /** A run that is looked at: takes its events, one after the other, and shows the board. */

@@ -23,7 +23,7 @@ export function contextReport({ phases, prompt_budget: budget }: RunFigures, id:
   const all = parts.reduce((sum, [, tokens]) => sum + tokens, 0);
   const filled = parts.map(([name, n]) => `${name} ${thousands(n)} (${Math.round((n / Math.max(1, all)) * 100)} %)`);
   const sum = (pick: (phase: RunFigures["phases"][number]) => number) =>
-    phases.reduce((total, each) => total + pick(each), 0);
+    phases.filter(({ part_of }) => part_of === undefined).reduce((total, each) => total + pick(each), 0);
   const cost = phases.some((each) => each.cost_usd === undefined)
     ? ""
     : `, $${sum((each) => each.cost_usd ?? 0).toFixed(2)}`;

@@ -29,6 +29,8 @@ export interface PhaseHistory {
   tokens: Usage & { total: number };
   gates: { name: string; passed: boolean; why: string }[];
   compactions: number;
+  /** Tools that the agent may not use and tried to, with how often. */
+  refused_tools: Record<string, number>;
   cost_usd: number | undefined;
   context: ContextFigures;
   startedAt: string | undefined;
@@ -64,7 +66,14 @@ export interface Mark {
   text: string;
 }
 
-export type NoticeKind = "warning" | "refused-commit" | "suspicion" | "circle" | "forecast" | "context";
+export type NoticeKind =
+  | "warning"
+  | "refused-commit"
+  | "refused-tool"
+  | "suspicion"
+  | "circle"
+  | "forecast"
+  | "context";
 
 /** Something that somebody should know of: every face draws all of them. */
 export interface Notice {
@@ -117,6 +126,7 @@ export const noHistory = (): PhaseHistory => ({
   tokens: { ...NONE },
   gates: [],
   compactions: 0,
+  refused_tools: {},
   cost_usd: 0,
   context: { system: 0, largest_prompt: 0, prompt: 0, file_reads: 0, tool_output: 0, words: 0, layers: undefined },
   startedAt: undefined,
@@ -212,6 +222,8 @@ function ofPhase(history: History, phase: PhaseHistory, event: RunEvent): void {
       return act(history, event, event.passed ? "✓" : "✗", `gate ${event.name}: ${event.why}`, event.passed);
     case "commit-made":
       return act(history, event, "●", `commit ${event.sha.slice(0, 9)} (${event.files} files)`);
+    case "phase-set-aside":
+      return event.ref === undefined ? undefined : act(history, event, "⇢", `what it left is set aside: ${event.ref}`);
     case "commit-refused":
       return notice(history, event, "refused-commit", `the commit was refused: ${event.why}`);
     case "phase-inspected":
@@ -285,6 +297,9 @@ function inSession(history: History, phase: PhaseHistory, event: RunEvent): void
       // What is reported through Segno's own tools has its line already.
       if (event.kind === "segno" && event.ok) return;
       return act(history, event, event.ok ? "·" : "✗", `${event.tool} ${event.brief}`, event.ok);
+    case "tool-refused":
+      phase.refused_tools[event.tool] = (phase.refused_tools[event.tool] ?? 0) + 1;
+      return;
     case "context-warned":
       return notice(history, event, "context", `the context is at ${event.reading.percent} %, above ${event.level} %`);
     case "compacted":
@@ -326,6 +341,17 @@ function notice(history: History, event: RunEvent, kind: NoticeKind, text: strin
   history.notices.push({ at: event.at, phase, kind, text: text.slice(0, 500) });
   if (history.notices.length > MOST_NOTICES) history.notices.shift();
 }
+
+/** The figures of a phase and of one of its sub-phases together; whose gates and times they are stays as it is. */
+export const addFigures = (phase: PhaseHistory, part: PhaseHistory): PhaseHistory => ({
+  ...phase,
+  sessions: phase.sessions + part.sessions,
+  restarts: phase.restarts + part.restarts,
+  peak_percent: Math.max(phase.peak_percent, part.peak_percent),
+  tokens: { ...addUsage(phase.tokens, part.tokens), total: phase.tokens.total + part.tokens.total },
+  compactions: phase.compactions + part.compactions,
+  cost_usd: addCost(phase.cost_usd, part.cost_usd),
+});
 
 /** Undefined as soon as one call has no known price. */
 const addCost = (sum: number | undefined, cost: number | undefined): number | undefined =>

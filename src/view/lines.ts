@@ -100,7 +100,14 @@ export function lineOf(event: RunEvent): Line | undefined {
       );
     }
     case "question-answered":
-      return line("?", `answered: ${event.choice} (${event.by})`);
+      return line(
+        "?",
+        event.choice === "revise"
+          ? `answered: revise (${event.by}); waits until the text of phase ${event.phase} has changed`
+          : `answered: ${event.choice} (${event.by})`,
+      );
+    case "phase-revised":
+      return line("✎", "its text has changed: it is tried again");
     case "checkpoint-saved":
       return line(
         "✎",
@@ -222,6 +229,10 @@ export function lineOf(event: RunEvent): Line | undefined {
       return line("»", `skipping (${event.by})`);
     case "phase-skipped":
       return line("»", "phase skipped");
+    case "phase-set-aside":
+      return event.ref === undefined
+        ? undefined
+        : line("⇢", `what it left is set aside (git show ${event.ref}); a further attempt brings it back`);
     case "run-completed":
       return line("𝄂", "run completed");
     case "run-failed":
@@ -235,6 +246,7 @@ export function lineOf(event: RunEvent): Line | undefined {
     case "checkpoint-reported":
     case "time-reached":
     case "tree-noted":
+    case "tool-refused":
     case "command-issued":
     case "command-abandoned":
     case "turn-started":

@@ -35,7 +35,9 @@ export const percentsOf = ({ sessions }: Pick<Board, "sessions">, phase?: string
 
 export function markdownReport(board: Board): string {
   const { spent } = board;
-  const handovers = board.phases.reduce((sum, phase) => sum + phase.restarts, 0);
+  const handovers = board.phases
+    .filter(({ part_of }) => part_of === undefined)
+    .reduce((sum, phase) => sum + phase.restarts, 0);
   const row = (phase: BoardPhase): string => {
     const passed = phase.gates.filter((gate) => gate.passed).length;
     const state = phase.status === "done" && !phase.verified ? "unverified" : phase.status;

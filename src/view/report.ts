@@ -12,6 +12,7 @@ export interface RunFigures {
   run: string;
   plan: string;
   title: string;
+  mode: Board["mode"];
   status: Board["status"];
   phases: PhaseFigures[];
   notices: Notice[];
@@ -22,7 +23,7 @@ export interface RunFigures {
 }
 
 export function figuresOf(board: Board): RunFigures {
-  const { run, plan, title, status, notices, questions, prompt_budget, allotment } = board;
+  const { run, plan, title, mode, status, notices, questions, prompt_budget, allotment } = board;
   const phases = board.phases.map(
     ({
       dependsOn: _,
@@ -35,5 +36,5 @@ export function figuresOf(board: Board): RunFigures {
       ...phase
     }) => phase,
   );
-  return { run, plan, title, status, phases, notices, questions, prompt_budget, allotment };
+  return { run, plan, title, mode, status, phases, notices, questions, prompt_budget, allotment };
 }

@@ -155,6 +155,8 @@ function doing(state: RunState, phase: PhaseState): string {
       return "merging";
     case "split":
       return "split";
+    case "failed":
+      return (phase.revising?.until ?? "") > state.now ? "to revise" : "";
     default:
       return "";
   }

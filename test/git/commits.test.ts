@@ -201,7 +201,7 @@ describe.concurrent("branches and the way back", () => {
     expect(refused.stderr).toContain("The working tree has changes: PLAN.md");
     git(repo, "checkout", "-q", "--", "PLAN.md");
     const undone = await place.segno(["undo", "--phase", "2"]).ended;
-    expect(undone.stdout).toContain("1 commits were reverted by new ones");
+    expect(undone.stdout).toContain("1 commit was taken back by a new one");
     expect(existsSync(join(repo, "out/2-1.txt"))).toBe(false);
     expect(existsSync(join(repo, "out/1-1.txt"))).toBe(true);
     git(repo, "reset", "-q", "--hard", "HEAD^");

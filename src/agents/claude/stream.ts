@@ -84,6 +84,11 @@ export class ClaudeStream {
         if (message.subtype === "background_tasks_changed") {
           this.#backgroundTasks = message.tasks.filter((task) => task.ambient !== true).length;
         }
+        // While only ours may be used, others are refused by us.
+        if (message.subtype === "permission_denied" && message.decision_reason_type !== "hook") {
+          const why = message.decision_reason ?? message.message;
+          this.#observe({ type: "refused", tool: plainName(message.tool_name), why: why.slice(0, 300) });
+        }
         if (message.subtype === "compact_boundary") {
           const { pre_tokens, post_tokens } = message.compact_metadata;
           this.#observe({ type: "meter", input: { type: "compacted", after: post_tokens } });

@@ -35,7 +35,7 @@ export async function dashboardCommand(named: string | undefined, flags: Dashboa
       },
       json,
     );
-  const link = `${dashboard.link}${named === undefined ? "" : `#/run/${encodeURIComponent(named)}`}`;
+  const link = `${dashboard.link}${named === undefined ? "" : `#/run/${encodeURIComponent(found?.value.run ?? named)}`}`;
   console.log(
     json ? JSON.stringify({ link }) : `${link}\nCtrl-C ends it. The link is for you alone: it holds a token.`,
   );

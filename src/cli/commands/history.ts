@@ -1,12 +1,20 @@
 /** `diff`, `undo`, `snapshots`, `clean`: what a run did to the repository, and how to take it back. */
+import { rootOf } from "../../engine/marks.js";
+import { planFiles } from "../../engine/plan-files.js";
 import { readRun } from "../../engine/resume.js";
+import { onlyMarksDiffer, planOptions } from "../../engine/start.js";
+import { plansWithout } from "../../engine/unmark.js";
 import { Git } from "../../git/git.js";
 import { contains } from "../../git/merge.js";
-import { canMoveBack, type UndoProblem, undoCommits } from "../../git/undo.js";
+import { foreignCommits, type UndoProblem, undoCommits } from "../../git/undo.js";
+import { parsePlan } from "../../plan/parse.js";
 import type { RunEvent } from "../../run/event.js";
+import type { RunState } from "../../run/state.js";
 import { FileStore } from "../../store/file.js";
+import type { Store } from "../../store/store.js";
 import { askChoice, isTerminal } from "../ask.js";
 import { EXIT } from "../exit.js";
+import { findRun, holderHere } from "../found-run.js";
 import { printFailure } from "../print-failure.js";
 import { repositoryTop } from "../top.js";
 
@@ -19,21 +27,19 @@ interface Made {
 }
 
 interface Found {
-  top: string;
+  store: Store;
   git: Git;
   run: string;
   events: RunEvent[];
+  state: RunState;
   base: string;
   made: Made[];
 }
 
 async function find(run: string | undefined, phase: string | undefined, json: boolean): Promise<Found | number> {
-  const top = await repositoryTop();
-  if (!top.ok) return printFailure(top.failure, json);
-  const store = new FileStore(top.value);
-  const runs = await store.list();
-  const id = run ?? runs[0];
-  if (id === undefined || !runs.includes(id)) return printFailure({ type: "no-run", run }, json);
+  const named = await findRun(run);
+  if (!named.ok) return printFailure(named.failure, json);
+  const { top, store, run: id } = named.value;
   const read = await readRun(store, id);
   if (!read.ok) return printFailure(read.failure, json);
   const { events, state } = read.value;
@@ -56,7 +62,7 @@ async function find(run: string | undefined, phase: string | undefined, json: bo
     return [];
   });
   const base = first?.type === "run-started" ? first.head : "";
-  return { top: top.value, git: new Git(top.value), run: id, events, base, made };
+  return { store, git: new Git(top), run: id, events, state, base, made };
 }
 
 export async function diffCommand(run: string | undefined, flags: { phase?: string; json?: boolean }): Promise<number> {
@@ -85,11 +91,27 @@ export async function undoCommand(run: string | undefined, flags: UndoFlags): Pr
   const json = flags.json === true;
   const found = await find(run, flags.phase, json);
   if (typeof found === "number") return found;
-  const { git, base } = found;
+  const { git, base, state, store } = found;
+  const holder = await holderHere(store);
+  if (holder !== undefined) {
+    const what = `Run ${holder.run} is in progress in this checkout (process ${holder.pid}): what is undone now it would build on, or do again.`;
+    return printFailure({ type: "usage", what, fix: "Stop it first: segno stop. Then undo." }, json);
+  }
   const shas = await onTheBranch(found);
-  const movable = shas.length > 0 && (await canMoveBack(git, base, shas));
-  const move = movable && (flags.move === true || (await agrees(shas.length, json)));
-  const undone = await undoCommits(git, base, shas, move);
+  const phases = [
+    ...new Set(found.made.filter(({ sha }) => shas.includes(sha)).map(({ phase }) => rootOf(state, phase))),
+  ];
+  const movable = shas.length > 0 && (await foreignCommits(git, base, shas)).length === 0;
+  const move = flags.move === true || (movable && (await agrees(shas.length, json)));
+  const undone = await undoCommits(git, {
+    base,
+    shas,
+    move,
+    plan: state.plan.file,
+    phases,
+    plans: await plansWithout(git, state, base, phases),
+    marked: await onlyMarked(git, state),
+  });
   if (!undone.ok) return printFailure({ type: "usage", ...undoWords(undone.problem, found.run) }, json);
   const { how, commits, head } = undone.undone;
   if (json) console.log(JSON.stringify({ run: found.run, ...undone.undone }));
@@ -97,7 +119,7 @@ export async function undoCommand(run: string | undefined, flags: UndoFlags): Pr
     console.log(
       how === "moved"
         ? `The branch was moved back over ${commits} commits, to ${head.slice(0, 9)}. They are still there: git reflog shows them.`
-        : `${commits} commits were reverted by new ones; HEAD is ${head.slice(0, 9)}.`,
+        : `${commits === 1 ? "1 commit was" : `${commits} commits were`} taken back by a new one; HEAD is ${head.slice(0, 9)}. The plan says that phase ${phases.join(", ")} is open again: segno run ${state.plan.file} --fresh does it anew.`,
     );
   return EXIT.done;
 }
@@ -114,6 +136,16 @@ async function onTheBranch({ git, made, events }: Found): Promise<string[]> {
     shas.push(sha);
   }
   return shas;
+}
+
+/** Plan files in which nothing is changed but marks: those of a phase that failed are in no commit. */
+async function onlyMarked(git: Git, { plan, config, format }: RunState): Promise<string[]> {
+  const files = planFiles(git.top);
+  const parsed = parsePlan(plan.file, files.read, planOptions(config, format));
+  if (!parsed.ok) return [];
+  const marked: string[] = [];
+  for (const file of plan.files) if (await onlyMarksDiffer(git, files, parsed.plan, file)) marked.push(file);
+  return marked;
 }
 
 async function agrees(commits: number, json: boolean): Promise<boolean> {
@@ -137,6 +169,14 @@ function undoWords(problem: UndoProblem, run: string): { what: string; fix: stri
         what: `The working tree has changes: ${problem.files.slice(0, 5).join(", ")}`,
         fix: "Commit them first, so that nothing of yours can get lost.",
       };
+    case "foreign":
+      return {
+        what: `The branch cannot be moved back: ${problem.shas.length} commits that are not the run's are among its own (${problem.shas
+          .slice(0, 3)
+          .map((sha) => sha.slice(0, 9))
+          .join(", ")}), and would be lost with them.`,
+        fix: "Leave --move out: then a new commit takes back the run's alone.",
+      };
     case "missing":
       return {
         what: `Commit ${problem.sha.slice(0, 9)} is not on this branch.`,
@@ -144,7 +184,7 @@ function undoWords(problem: UndoProblem, run: string): { what: string; fix: stri
       };
     case "conflict":
       return {
-        what: `Commit ${problem.sha.slice(0, 9)} cannot be reverted by itself: later changes touch the same lines (${problem.detail}). Nothing was changed.`,
+        what: `Commit ${problem.sha.slice(0, 9)} cannot be taken back by itself: later changes touch the same lines (${problem.files.slice(0, 5).join(", ") || "git does not say where"}). Nothing was changed.`,
         fix: "Undo the later phases first, or revert it by hand.",
       };
     default:
@@ -166,16 +206,41 @@ export async function snapshotsCommand(run: string | undefined, flags: { json?: 
   return EXIT.done;
 }
 
-export async function cleanCommand(flags: { json?: boolean; dryRun?: boolean; snapshots?: boolean }): Promise<number> {
+export interface CleanFlags {
+  json?: boolean;
+  dryRun?: boolean;
+  snapshots?: boolean;
+  olderThan?: string;
+  keep?: string;
+}
+
+const UNITS = { h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
+
+/** `14d`, `12h`, `2w`, in milliseconds. */
+function readAge(text: string): number | undefined {
+  const [, count = "", unit = ""] = /^(\d+)([hdw])$/.exec(text) ?? [];
+  return unit === "" ? undefined : Number(count) * UNITS[unit as keyof typeof UNITS];
+}
+
+export async function cleanCommand(flags: CleanFlags): Promise<number> {
   const json = flags.json === true;
+  const age = flags.olderThan === undefined ? 0 : readAge(flags.olderThan);
+  if (age === undefined) {
+    const fix = "Give hours, days or weeks: --older-than 12h, 14d, 2w.";
+    return printFailure({ type: "usage", what: `"${flags.olderThan}" is no age.`, fix }, json);
+  }
+  const newest = Number(flags.keep ?? 0);
+  if (!Number.isInteger(newest) || newest < 0)
+    return printFailure({ type: "usage", what: `--keep is ${flags.keep}.`, fix: "Give a whole number." }, json);
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
   const git = new Git(top.value);
   const removed: string[] = [];
   const kept: { run: string; why: string }[] = [];
   const store = new FileStore(top.value);
-  for (const run of await store.list()) {
+  for (const [index, run] of (await store.list()).entries()) {
     const read = await readRun(store, run);
+    const since = read.ok ? Date.now() - Date.parse(read.value.events.at(-1)?.at ?? "") : 0;
     const why = !read.ok
       ? "its journal cannot be read"
       : read.value.state.status !== "completed"
@@ -183,7 +248,11 @@ export async function cleanCommand(flags: { json?: boolean; dryRun?: boolean; sn
         : flags.snapshots !== true &&
             read.value.events.some((event) => event.type === "commit-made" && event.ref !== undefined)
           ? "it has snapshots that are on no branch (--snapshots removes them)"
-          : undefined;
+          : index < newest
+            ? `it is among the newest ${newest} (--keep)`
+            : since < age
+              ? `it is younger than ${flags.olderThan}`
+              : undefined;
     if (why !== undefined) {
       kept.push({ run, why });
       continue;

@@ -4,8 +4,10 @@ import { readRun, repositoryOn, resumeRun } from "../../engine/resume.js";
 import { FileStore } from "../../store/file.js";
 import type { Store } from "../../store/store.js";
 import { agentFor } from "../agent.js";
+import { attendedBy, configFor } from "../attended.js";
 import { conduct } from "../conduct.js";
 import { agentProblem, realEquipment } from "../equipment.js";
+import { runNamed } from "../found-run.js";
 import { permissionMode } from "../permission.js";
 import { printFailure } from "../print-failure.js";
 import { goesToBackground, runInBackground, type ScreenFlags } from "../screen.js";
@@ -29,10 +31,11 @@ export async function resumeCommand(run: string | undefined, flags: ResumeFlags)
     }
     return goOn(store, top.value, found, settings.value, flags);
   }
-  if (!(await store.list()).includes(run)) return printFailure({ type: "no-run", run }, json);
-  const read = await readRun(store, run);
+  const named = runNamed(await store.list(), run);
+  if (!named.ok) return printFailure(named.failure, json);
+  const read = await readRun(store, named.value);
   if (!read.ok) return printFailure(read.failure, json);
-  return goOn(store, top.value, { run, state: read.value.state }, settings.value, flags);
+  return goOn(store, top.value, { run: named.value, state: read.value.state }, settings.value, flags);
 }
 
 export async function goOn(
@@ -72,7 +75,9 @@ export async function goOn(
   // Its own checkout has its own lock.
   const own = new FileStore(at);
   const held = (await own.list()).includes(run) ? own : store;
-  const resumed = await resumeRun(held, at, run, { ...chosen, permission_mode: mode.value }, equipment);
+  const attended = attendedBy(flags);
+  const config = configFor(attended, { ...chosen, permission_mode: mode.value });
+  const resumed = await resumeRun(held, at, run, config, equipment, attended === "here");
   return resumed.ok
     ? conduct(resumed.value, view, signals, { json, dashboard: flags.dashboard })
     : printFailure(resumed.failure, json);

@@ -2,14 +2,18 @@ import { bad, type Failure, good, type Result } from "../../engine/failure.js";
 import { findInterrupted, type Interrupted } from "../../engine/interrupted.js";
 import { samePlan } from "../../engine/plan-reading.js";
 import { dirtyTree, type Prepared, planOptions, preparePlan, startRun } from "../../engine/start.js";
+import type { Plan } from "../../plan/model.js";
 import { selectPhases } from "../../plan/select.js";
 import { FileStore } from "../../store/file.js";
 import { agentFor } from "../agent.js";
 import { askChoice, isTerminal } from "../ask.js";
+import { type AttendedFlags, attendedBy, configFor } from "../attended.js";
 import { conduct } from "../conduct.js";
 import { dryRun } from "../dry-run.js";
 import { agentProblem, realEquipment } from "../equipment.js";
+import { EXIT } from "../exit.js";
 import { readFormat } from "../format.js";
+import { holderHere } from "../found-run.js";
 import { permissionMode } from "../permission.js";
 import { printFailure } from "../print-failure.js";
 import { openRunWorktree } from "../run-worktree.js";
@@ -19,8 +23,7 @@ import { listenToSignals } from "../signals.js";
 import { repositoryTop } from "../top.js";
 import { goOn } from "./resume.js";
 
-export interface RunFlags extends ConfigFlags {
-  json?: boolean;
+export interface RunFlags extends ConfigFlags, AttendedFlags {
   allowDirty?: boolean;
   fresh?: boolean;
   format?: string;
@@ -39,7 +42,7 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
   const fail = (failure: Failure) => printFailure(failure, json);
   const settings = await readSettings(process.cwd(), flags);
   if (!settings.ok) return fail(settings.failure);
-  if (plan === undefined) return resumeNewest(settings.value, flags);
+  if (plan === undefined) return goOnWithNewest(settings.value, flags);
   const format = readFormat(flags.format);
   if (!format.ok) return fail(format.failure);
   const { branch } = settings.value.config;
@@ -57,11 +60,18 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
     });
   }
   if (flags.dryRun === true) return dryRun(parsed, selected.ids, flags.force === true, json);
+  const { top } = prepared.value.repository.git;
+  const store = new FileStore(top);
+  const inWorktree = settings.value.config.workspace === "worktree";
+  const holder = inWorktree ? undefined : await holderHere(store);
+  if (holder !== undefined) return fail({ type: "held", what: "checkout", ...holder });
   const interrupted = await runToGoOnWith(prepared.value, settings.value, flags);
   if (!interrupted.ok) return fail(interrupted.failure);
-  const { top } = prepared.value.repository.git;
-  if (interrupted.value !== undefined) return goOn(new FileStore(top), top, interrupted.value, settings.value, flags);
-  const inWorktree = settings.value.config.workspace === "worktree";
+  if (interrupted.value !== undefined) return goOn(store, top, interrupted.value, settings.value, flags);
+  const left = parsed.phases.filter(
+    ({ id, mark }) => (mark !== "done" || flags.force === true) && (selected.ids?.includes(id) ?? true),
+  );
+  if (left.length === 0) return nothingLeft(parsed, selected.ids, json);
   const dirty = inWorktree || flags.allowDirty === true ? undefined : await dirtyTree(prepared.value);
   if (dirty !== undefined) return fail(dirty);
   const mode = await permissionMode(settings.value.config, settings.value.file, json);
@@ -70,7 +80,8 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
   const agent = await agentFor(settings.value.config.agent, "user");
   if (!agent.ok) return fail(agent.failure);
   const { equipment, view } = realEquipment(agent.value, mode.value, settings.value.config, json);
-  const config = { ...settings.value.config, permission_mode: mode.value };
+  const attended = attendedBy(flags);
+  const config = configFor(attended, { ...settings.value.config, permission_mode: mode.value });
   const unusable = await agentProblem(equipment, process.cwd());
   if (unusable !== undefined) return fail(unusable);
   const worktree = inWorktree ? await openRunWorktree(prepared.value, plan, reading, config) : undefined;
@@ -88,7 +99,7 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
       allowDirty: inWorktree || flags.allowDirty === true,
       only: selected.ids,
       force: flags.force,
-      attended: isTerminal(json) || process.env.SEGNO_ATTENDED === "1",
+      attended: attended === "here",
       format: format.value,
     },
     equipment,
@@ -99,7 +110,14 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
   return code;
 }
 
-async function resumeNewest(settings: Settings, flags: RunFlags): Promise<number> {
+function nothingLeft({ file, phases }: Plan, only: readonly string[] | undefined, json: boolean): number {
+  const which = only === undefined ? `all ${phases.length} phases` : `phases ${only.join(", ")}`;
+  const message = `Nothing is left to do: ${which} of ${file} are marked as done. Run them again with --force.`;
+  console.log(json ? JSON.stringify({ ok: true, message }) : message);
+  return EXIT.done;
+}
+
+async function goOnWithNewest(settings: Settings, flags: RunFlags): Promise<number> {
   const json = flags.json === true;
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
@@ -113,7 +131,12 @@ async function resumeNewest(settings: Settings, flags: RunFlags): Promise<number
         : `the newest, ${found.run}, was interrupted more than ${window} hours ago`;
     return printFailure({ type: "nothing-to-resume", run: undefined, why }, json);
   }
-  return goOn(store, top.value, found, settings, flags);
+  if (flags.dryRun !== true) return goOn(store, top.value, found, settings, flags);
+  const { plan, phases } = found.state;
+  const done = (id: string) => ["done", "skipped"].includes(phases.get(id)?.step ?? "");
+  if (!json) console.log(`It would go on with run ${found.run}.`);
+  const marked = plan.phases.map((phase) => (done(phase.id) ? { ...phase, mark: "done" as const } : phase));
+  return dryRun({ ...plan, phases: marked }, undefined, false, json);
 }
 
 /** An interrupted run of this plan: taken up if it is young, asked about if it is old, left if the plan is another. */

@@ -1,6 +1,7 @@
 /** `runs` and `logs`: what was run here, and what happened in it. */
 
 import { Git } from "../../git/git.js";
+import { pastRehearsals } from "../../rehearsal/past.js";
 import type { RunEvent } from "../../run/event.js";
 import { FileStore } from "../../store/file.js";
 import { isOverAfter, lineOf } from "../../view/lines.js";
@@ -12,8 +13,9 @@ import { findRun } from "../found-run.js";
 import { printFailure } from "../print-failure.js";
 import { repositoryTop } from "../top.js";
 
-export async function runsCommand(flags: { json?: boolean }): Promise<number> {
+export async function runsCommand(flags: { json?: boolean; rehearsals?: boolean }): Promise<number> {
   const json = flags.json === true;
+  if (flags.rehearsals === true) return listRehearsals(json);
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
   const rows = await new Runs(new FileStore(top.value), new Git(top.value)).list();
@@ -31,6 +33,32 @@ export async function runsCommand(flags: { json?: boolean }): Promise<number> {
           thousands(row.tokens),
           row.cost_usd === undefined ? "unknown" : `$${row.cost_usd.toFixed(2)}`,
           `${row.last.at.slice(0, 16).replace("T", " ")} ${row.last.text.slice(0, 40)}`,
+        ]),
+      ),
+    );
+  return EXIT.done;
+}
+
+async function listRehearsals(json: boolean): Promise<number> {
+  const past = await Promise.all(
+    pastRehearsals().map(async ({ repository }) => {
+      const [row] = await new Runs(new FileStore(repository), new Git(repository)).list();
+      return row === undefined ? [] : [{ ...row, repository }];
+    }),
+  );
+  const rows = past.flat();
+  if (json) console.log(JSON.stringify(rows));
+  else if (rows.length === 0) console.log("No rehearsal is left. Begin one with: segno rehearse PLAN.md");
+  else
+    console.log(
+      table(
+        ["run", "plan", "state", "phases", "repository"],
+        rows.map(({ run, title, status, phases, repository }) => [
+          run,
+          title.slice(0, 40),
+          status,
+          `${phases.done}/${phases.total}`,
+          repository,
         ]),
       ),
     );
@@ -55,7 +83,6 @@ export async function logsCommand(named: string | undefined, flags: LogsFlags): 
       `${event.at.slice(0, 19).replace("T", " ")}  ${(line.phase ?? "").padEnd(4)} ${line.symbol} ${line.text}`,
     );
   };
-  process.stdout.on("error", () => process.exit(EXIT.done));
   const { store, run } = found.value;
   if (flags.follow !== true) {
     const read = await store.read(run);

@@ -5,6 +5,7 @@ import { summaryTable } from "../../view/summary.js";
 import { EXIT } from "../exit.js";
 import { findRun } from "../found-run.js";
 import { printFailure } from "../print-failure.js";
+import { printAsked } from "./answer.js";
 
 export async function statusCommand(
   run: string | undefined,
@@ -32,12 +33,8 @@ export async function statusCommand(
       `${figures.title} (${figures.plan}): ${figures.status}, run ${figures.run}\n\n${summaryTable(figures)}`,
     );
     if (flags.context === true) console.log(`\n${layersTable(figures)}`);
-    for (const { id, text, choices, until } of figures.questions) {
-      const answers = choices.map(({ key, name, meaning }) => `\n  ${key}  ${name.padEnd(9)} ${meaning}`);
-      console.log(
-        `\n? ${text}${answers.join("")}\n  answer with: segno answer ${id} <choice> (until ${until.slice(0, 16).replace("T", " ")} UTC)`,
-      );
-    }
+    const of = figures.questions.length;
+    for (const [index, question] of figures.questions.entries()) printAsked(question, { n: index + 1, of });
   }
   return EXIT.done;
 }

@@ -1,8 +1,7 @@
-/** `pause`, `continue`, `stop`, `skip`, `answer`: from any terminal in the repository, through the door of the run that is in progress. */
+/** `pause`, `continue`, `stop`, `skip`: from any terminal in the repository, through the door of the run that is in progress. */
 
 import { skipPhase } from "../../engine/door.js";
 import { findInterrupted } from "../../engine/interrupted.js";
-import { answerQuestion } from "../../engine/questions.js";
 import { appendToRun } from "../../engine/resume.js";
 import { FileStore } from "../../store/file.js";
 import type { Address, Store } from "../../store/store.js";
@@ -45,30 +44,8 @@ export async function skipCommand(phase: string, flags: { json?: boolean }): Pro
   return typeof said.value === "string" ? say(json, true, said.value) : say(json, false, said.value.missing);
 }
 
-/** `[RUN] [QUESTION] CHOICE`: what is left out is the only one there is. */
-export async function answerCommand(words: string[], flags: { json?: boolean }): Promise<number> {
-  const json = flags.json === true;
-  const [answer, question, named] = words.toReversed();
-  if (answer === undefined || words.length > 3)
-    return say(json, false, "Answer with: segno answer [RUN] [QUESTION] CHOICE");
-  const top = await repositoryTop();
-  if (!top.ok) return printFailure(top.failure, json);
-  const store = new FileStore(top.value);
-  const live = await liveRun(store);
-  if (live !== undefined && (named === undefined || named === live.run)) {
-    return askAndSay(live, "answer", { question, answer }, json);
-  }
-  const left = named ?? (await findInterrupted(store, undefined, new Date()))?.run;
-  if (left === undefined || !(await store.list()).includes(left)) {
-    return say(json, false, "No run is in progress or interrupted here, so nothing is asked.");
-  }
-  const said = await appendToRun(store, left, (run) => answerQuestion(run, question, answer, "segno answer"));
-  if (!said.ok) return printFailure(said.failure, json);
-  return typeof said.value === "string" ? say(json, true, said.value) : say(json, false, said.value.missing);
-}
-
 /** The run that a living process holds in this checkout. */
-async function liveRun(store: Store): Promise<Address | undefined> {
+export async function liveRun(store: Store): Promise<Address | undefined> {
   for (const run of await store.list()) if ((await store.holder(run)) !== undefined) return store.address(run);
   return undefined;
 }
@@ -84,7 +61,7 @@ export async function askAndSay(
   return say(json, ok, message);
 }
 
-function say(json: boolean, ok: boolean, message: string): number {
+export function say(json: boolean, ok: boolean, message: string): number {
   if (json) console.log(JSON.stringify({ ok, message }));
   else if (ok) console.log(message);
   else console.error(`segno: ${message}`);

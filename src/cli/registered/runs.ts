@@ -5,6 +5,7 @@ export function register(program: Command): void {
   program
     .command("runs")
     .description("List the runs of this repository: plan, state, progress, cost, last event.")
+    .option("--rehearsals", "those of rehearsals, which lie in temporary folders")
     .option("--json", "print one JSON array")
     .addHelpText("after", "\nExamples:\n  segno runs\n  segno runs --json | jq '.[0].run'")
     .action(async (flags) => end(await (await import("../commands/runs.js")).runsCommand(flags)));

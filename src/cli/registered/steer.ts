@@ -26,9 +26,12 @@ export function register(program: Command): void {
 
   program
     .command("answer")
-    .argument("<words...>", "[RUN] [QUESTION] CHOICE")
-    .description("Answer a question of a run; `segno status` lists them with their choices.")
+    .argument("[words...]", "[RUN] [NUMBER] CHOICE")
+    .description("Show what a run asks, or answer it: one word is a choice, a number before it says which question.")
     .option("--json", "print one JSON object")
-    .addHelpText("after", "\nExamples:\n  segno answer continue\n  segno answer 2/a1/session/3/ask stop")
-    .action(async (words, flags) => end(await (await import("../commands/steer.js")).answerCommand(words, flags)));
+    .addHelpText(
+      "after",
+      "\nExamples:\n  segno answer            what is asked\n  segno answer pass       where only one question has that answer\n  segno answer 2 pass     the second one",
+    )
+    .action(async (words, flags) => end(await (await import("../commands/answer.js")).answerCommand(words, flags)));
 }

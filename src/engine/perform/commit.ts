@@ -1,3 +1,4 @@
+import { asideRef, setAside } from "../../git/aside.js";
 import { type CommitOutcome, type CommitRequest, commitChanges, keepSnapshot } from "../../git/commit.js";
 import { GitError } from "../../git/git.js";
 import { PARTIAL, TRAILERS, taskTrailer } from "../../git/history.js";
@@ -12,6 +13,7 @@ import { markPlan } from "../marks.js";
 import type { Performer } from "../performer.js";
 import { planFiles } from "../plan-files.js";
 import { contentHash } from "../plan-reading.js";
+import { takeBack } from "../take-back.js";
 import { coolDown } from "../warm.js";
 
 /** What git cannot do is a failed commit, not the end of the run; anything else is a bug. */
@@ -45,10 +47,6 @@ export const commit: Performer<"commit"> = async (held, { id, phase, attempt, ki
   const marked = await marksFor(held, phase, state, kind);
   if (kind === "failed") await writeHandoff(held, phase);
   if (kind === "phase") removeHandoff(held, phase);
-  if (kind === "failed" && !config.commit_on_failure) {
-    await run.record({ type: "commit-skipped", command: id, phase, attempt, kind, why: "commit_on_failure is off" });
-    return;
-  }
   const request: CommitRequest = {
     message: messageOf(config.commit_message_template, phase, phaseOf(run.state, phase).title, kind),
     run: run.state.run,
@@ -65,6 +63,12 @@ export const commit: Performer<"commit"> = async (held, { id, phase, attempt, ki
     limits: { maxFileBytes: config.max_file_mb * MB, maxBinaryBytes: config.max_binary_mb * MB },
     plan: { files: plan.files, marked },
   };
+  if (kind === "failed" && !config.commit_on_failure) {
+    await leaveWay(held, id, phase, state, request);
+    return;
+  }
+  // A person accepted it as it was.
+  if (kind === "phase" && state.commits.aside !== undefined) await takeBack(held, phase, state, git);
   const kept = config.auto_commit ? undefined : await keepSnapshot(git, request).catch(asFailure);
   const outcome = kept ?? (await commitChanges(git, request).catch(asFailure));
   switch (outcome.type) {
@@ -105,6 +109,33 @@ export const commit: Performer<"commit"> = async (held, { id, phase, attempt, ki
       outcome satisfies never;
   }
 };
+
+/** Where others work in the same checkout, what a failed phase left is set aside. */
+async function leaveWay(
+  held: HeldRun,
+  command: string,
+  phase: string,
+  state: Attempt,
+  request: CommitRequest,
+): Promise<void> {
+  const { run } = held;
+  const { number: attempt, origin } = state;
+  const ref = asideRef(run.state.run, phase, attempt);
+  const isShared = origin.worktree === undefined && run.state.config.auto_commit;
+  const aside = isShared ? await setAside(checkoutOf(held, phase).git, request, ref).catch(asFailure) : undefined;
+  if (aside === undefined || "type" in aside) {
+    const why = aside === undefined ? "commit_on_failure is off" : aside.why;
+    await run.record({ type: "commit-skipped", command, phase, attempt, kind: "failed", why });
+    return;
+  }
+  const { sha, stayed } = aside;
+  await run.record({ type: "phase-set-aside", command, phase, attempt, ref: sha && ref, sha, stayed });
+  if (stayed.length > 0)
+    run.warn(
+      `Phase ${phase} failed, and these stay in the working tree, because they are not its alone: ${stayed.slice(0, 10).join(", ")}`,
+      phase,
+    );
+}
 
 /**
  * The plan files as the commit has them. In a worktree they are nobody's to change: a failed phase is marked in the

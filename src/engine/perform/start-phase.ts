@@ -1,20 +1,18 @@
-import { GitError } from "../../git/git.js";
+import { asGitError, Git, GitError } from "../../git/git.js";
 import { tipOf } from "../../git/merge.js";
-import { type PhaseBaseline, takeBaseline } from "../../git/start.js";
-import { ensureWorktree } from "../../git/worktree.js";
+import { baselineOf, type PhaseBaseline, takeBaseline } from "../../git/start.js";
+import { ensureWorktree, phaseBranch } from "../../git/worktree.js";
 import type { Attempt, Worktree } from "../../run/phase.js";
 import { stateOfPhase } from "../../run/state.js";
 import { mergeTargetOf } from "../checkout.js";
+import { readHandoffs } from "../handoff.js";
 import type { HeldRun } from "../held-run.js";
+import { inTurn } from "../in-turn.js";
 import { markPlan } from "../marks.js";
 import type { Performer } from "../performer.js";
 import { takeUpPlanChanges } from "../plan-reading.js";
 import { setUpWorktree } from "../set-up.js";
-
-function asGitError(error: unknown): GitError {
-  if (error instanceof GitError) return error;
-  throw error;
-}
+import { takeBack } from "../take-back.js";
 
 /**
  * Takes up what the user changed in the plan, then remembers the tree before the phase, so that its commits hold exactly
@@ -23,13 +21,7 @@ function asGitError(error: unknown): GitError {
 export const startPhase: Performer<"start-phase"> = async (held, { id, phase, attempt, apart }) => {
   const { run } = held;
   // Only one phase at a time begins: the plan is read, and branches are made, in one place.
-  const before = starting.get(run) ?? Promise.resolve();
-  const begun = before.then(() => begin(held, id, phase, attempt, apart === true));
-  starting.set(
-    run,
-    begun.catch(() => {}),
-  );
-  const taken = await begun;
+  const taken = await inTurn(held, () => begin(held, id, phase, attempt, apart === true));
   if (taken === undefined) return;
   const { head, baseline, staged, worktree } = taken;
   // Installing things takes its time: everyone does that at once.
@@ -45,8 +37,6 @@ export const startPhase: Performer<"start-phase"> = async (held, { id, phase, at
   }
   await notReady(held, { id, phase, attempt }, `worktree_setup: ${setup.why}\n${setup.output.trim().slice(-2_000)}`);
 };
-
-const starting = new WeakMap<HeldRun["run"], Promise<unknown>>();
 
 async function notReady(
   { run }: HeldRun,
@@ -103,26 +93,50 @@ async function begin(
 type Taken = PhaseBaseline & { worktree: Worktree | undefined };
 
 async function takeCheckout(
-  { run, git }: HeldRun,
+  held: HeldRun,
   phase: string,
   attempt: number,
   before: Attempt | undefined,
 ): Promise<Taken> {
-  if (before !== undefined) return before.origin;
-  return { ...(await takeBaseline(git, run.state.run, `phase-${phase}-a${attempt}`)), worktree: undefined };
+  const { run, git } = held;
+  const left = before ?? (await leftByAnother(held, phase));
+  if (before !== undefined && before.commits.aside === undefined) return before.origin;
+  const name = `phase-${phase}-a${attempt}`;
+  // Where a repeat finds it taken already, what came back since is not part of it.
+  const again = left === undefined ? undefined : await baselineOf(git, run.state.run, name);
+  const taken = again ?? (await takeBaseline(git, run.state.run, name));
+  if (left !== undefined) await takeBack(held, phase, left, git);
+  return { ...taken, worktree: undefined };
 }
+
+/** What a run before this one set aside, as the handoff says that it left. */
+async function leftByAnother({ run, git, top }: HeldRun, phase: string): Promise<LeftAside | undefined> {
+  const { aside } = readHandoffs(top, run.state.plan).get(phase) ?? {};
+  const sha = aside === undefined ? "" : (await git.attempt(["rev-parse", "--verify", "--quiet", aside])).stdout.trim();
+  if (sha === "") return undefined;
+  const nothing = { sessions: [], sessionsBefore: 0, tasksDone: [], tasksAtSessionStart: 0, idleHandovers: 0 };
+  return {
+    number: 1,
+    progress: nothing,
+    commits: { made: [], finished: 0, failure: undefined, aside: sha, settled: false },
+  };
+}
+
+type LeftAside = Pick<Attempt, "number" | "progress" | "commits">;
 
 /** A worktree of its own, from where the phase's target is now; a further attempt goes on in the first one's. */
 async function takeWorktree(held: HeldRun, phase: string, before: Attempt | undefined): Promise<Taken> {
   const { run, git } = held;
   const target = mergeTargetOf(held, phase);
-  const branch = before?.origin.worktree?.branch ?? branchOf(run.state.run, phase);
+  const branch = before?.origin.worktree?.branch ?? phaseBranch(run.state.run, phase);
   const head = before?.origin.head ?? (await tipOf(git, target.branch));
   held.checkouts.set(branch, await ensureWorktree(git, held.worktrees, branch, head));
   // Where a repeat finds it made already, it begins where that one did.
   const began = before?.origin.head ?? (await git.line(["merge-base", head, branch]));
   const baseline = before?.origin.baseline ?? (await git.line(["rev-parse", `${began}^{tree}`]));
   await writeParts(held, phase);
+  const left = before === undefined ? await leftByAnother(held, phase) : undefined;
+  if (left !== undefined) await takeBack(held, phase, left, new Git(held.checkouts.get(branch) ?? git.top));
   return { head: began, baseline, staged: [], worktree: { branch } };
 }
 
@@ -130,8 +144,6 @@ async function takeWorktree(held: HeldRun, phase: string, before: Attempt | unde
 async function writeParts(held: HeldRun, phase: string): Promise<void> {
   if (held.run.state.parents.has(phase)) await markPlan(held, phase, { status: undefined, tasksDone: [] }, "HEAD");
 }
-
-const branchOf = (run: string, phase: string): string => `segno/${run}/${phase.replaceAll(/[^\w.-]|\.\.|\.$/g, "_")}`;
 
 /** Where HEAD is, if that is not what the run left or something on top of it. */
 async function headMoved({ run, git }: HeldRun): Promise<{ from: string; to: string } | undefined> {

@@ -133,7 +133,9 @@ function Controls({ board }: { board: Board }) {
 
 function Totals({ board }: { board: Board }) {
   const phases = board.phases.filter((phase) => phase.sessions > 0 || phase.status !== "pending");
-  const handovers = board.phases.reduce((sum, phase) => sum + phase.restarts, 0);
+  const handovers = board.phases
+    .filter((phase) => phase.part_of === undefined)
+    .reduce((sum, phase) => sum + phase.restarts, 0);
   const { spent } = board;
   return (
     <section class="panel" aria-label="Totals">
