@@ -1,9 +1,10 @@
 /** The live screen of a run, in this terminal: what happened is read from its journal, keys go through its door. */
+
+import { askHolder } from "../engine/ask-holder.js";
 import type { Store } from "../store/store.js";
 import type { Act, Actions } from "../tui/screen.js";
 import type { showScreen } from "../tui/show.js";
 import { type Board, RunView } from "../view/board.js";
-import { askHolder } from "./ask-holder.js";
 import { openInBrowser } from "./browser.js";
 import { openEditor } from "./questions.js";
 
@@ -21,6 +22,7 @@ export interface AttachOptions {
 }
 
 const OVER_FOR_MS = 600;
+const HOLDER_MS = 1_000;
 
 export async function attach(
   { store, run, top }: { store: Store; run: string; top: string },
@@ -50,8 +52,9 @@ export async function attach(
       const door = await store.address(run);
       if (door === undefined) said = "Nobody holds this run: segno dashboard shows it.";
       else {
-        void openInBrowser(`${door.url}/?token=${door.token}`);
-        said = `${door.url} (segno dashboard prints a link)`;
+        const link = `${door.url}/?token=${door.token}`;
+        void openInBrowser(link);
+        said = link;
       }
       tell();
     },
@@ -62,6 +65,15 @@ export async function attach(
       if (pid !== process.pid) end("killed");
     },
   };
+  /** Whoever conducted it was killed: its journal does not say so. */
+  let abandoned = false;
+  const looking = setInterval(async () => {
+    const running = view.folded?.state.status === "running";
+    const now = running && (await store.holder(run)) === undefined;
+    if (now === abandoned) return;
+    abandoned = now;
+    tell();
+  }, HOLDER_MS);
   const following = await store.watch(run, (events) => {
     for (const event of events) view.take(event);
     tell();
@@ -88,6 +100,7 @@ export async function attach(
       },
       board: () => view.board,
       said: () => said,
+      interrupted: () => abandoned,
       actions,
       canDetach,
       now: () => Date.now(),
@@ -108,6 +121,7 @@ export async function attach(
     const left = await ended;
     return { left, board: view.board };
   } finally {
+    clearInterval(looking);
     following.stop();
     shown.leave();
     for (const signal of ["SIGTERM", "SIGHUP"] as const) process.off(signal, stop);

@@ -4,6 +4,7 @@ import type { HeldRun } from "../engine/held-run.js";
 import type { RunState } from "../run/state.js";
 import type { RunView } from "../view/board.js";
 import { forecastReport } from "../view/context-report.js";
+import { failureLines } from "../view/failure.js";
 import { figuresOf, type RunFigures } from "../view/report.js";
 import { summaryTable } from "../view/summary.js";
 import { mountPage } from "../web/routes.js";
@@ -87,16 +88,16 @@ function exitCode({ status, phases }: RunState): number {
 
 /** How it went, phase by phase, and where to look. */
 export function printSummary(figures: RunFigures, { top, journal }: { top: string; journal: string }): void {
-  console.log(`\n${summaryTable(figures)}\n`);
+  console.log(`\n${summaryTable(figures, process.stdout.columns)}\n`);
   for (const phase of figures.phases) {
-    if (phase.failure === undefined) continue;
-    console.log(`Phase ${phase.id} failed (${phase.failure.category}): ${phase.failure.message}`);
-    console.log(`Recommended: ${phase.failure.recommendation}\n`);
+    if (phase.failure !== undefined) console.log(`${failureLines(phase, figures).join("\n")}\n`);
   }
   const forecasts = figures.mode === "rehearsal" ? [] : forecastReport(figures);
   if (forecasts.length > 0) console.log(`Forecast against truth:\n  ${forecasts.join("\n  ")}\n`);
   console.log(`repository  ${top}`);
   console.log(`journal     ${journal}`);
+  if (figures.status === "running" || figures.status === "paused")
+    console.log("It was interrupted: nobody conducts it now.");
   if (figures.status !== "completed")
     console.log(
       figures.mode === "rehearsal"

@@ -33,9 +33,6 @@ export async function findRun(named: string | undefined): Promise<Result<FoundRu
   return run.ok ? good({ top: top.value, store, run: run.value }) : run;
 }
 
-/** As a person would type it. */
-export const shortRun = (run: string): string => run.split("-").at(-1) ?? run;
-
 /** Who works in this checkout now. */
 export async function holderHere(store: Store): Promise<Holder | undefined> {
   for (const run of await store.list()) {

@@ -8,6 +8,7 @@ import * as config from "./registered/config.js";
 import * as dashboard from "./registered/dashboard.js";
 import * as doctor from "./registered/doctor.js";
 import * as forecast from "./registered/forecast.js";
+import * as gate from "./registered/gate.js";
 import * as history from "./registered/history.js";
 import * as init from "./registered/init.js";
 import * as meter from "./registered/meter.js";
@@ -26,6 +27,7 @@ const COMMANDS = [
   resume,
   rehearse,
   status,
+  gate,
   watch,
   runs,
   report,
@@ -66,6 +68,7 @@ Examples:
   segno init, segno audit PLAN.md  write a plan, and see what Segno understands of it
   segno forecast PLAN.md           what it will need: sessions, tokens, cost
   segno status, segno runs         how the newest run stands, and which there were
+  segno gate NAME                  all that a failing gate printed; --run runs it again
   segno watch, segno dashboard     the live screen, and the web page
   segno report --html run.html     a run as one file
   segno answer CHOICE              answer what a run asks

@@ -61,6 +61,7 @@ export async function runInBackground(
   if (left === "detached") return goesOn();
   if (left === "killed") {
     release();
+    console.log(`Run ${run} was ended at once. Go on with: segno resume ${run}`);
     return EXIT.interrupted;
   }
   const code = await exited;

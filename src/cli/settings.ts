@@ -1,5 +1,6 @@
-/** The effective configuration: flags, then environment (`SEGNO_*`), then file, then defaults. */
+/** The effective configuration: flags, then environment (`SEGNO_*`), then the project's file, then the user's, then defaults. */
 import { existsSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { type Layer, loadConfig, type SettingSources } from "../config/load.js";
@@ -30,8 +31,15 @@ export interface ConfigFlags {
 export interface Settings {
   config: Config;
   sources: SettingSources;
+  /** The project's file, whether it is there or not. */
   file: string;
+  /** Keys in which it wants more than the user's own permits. */
+  refused: string[];
 }
+
+/** The user's own file, for all their projects. */
+export const userFile = (env: NodeJS.ProcessEnv = process.env): string =>
+  join(env.XDG_CONFIG_HOME ?? join(env.HOME ?? homedir(), ".config"), "segno", "config.yaml");
 
 export async function readSettings(
   cwd: string,
@@ -40,16 +48,25 @@ export async function readSettings(
 ): Promise<Result<Settings>> {
   const top = await new Git(cwd).attempt(["rev-parse", "--show-toplevel"]);
   const file = join(top.ok ? top.stdout.trim() : cwd, ".segno", "config.yaml");
+  const read = (path: string): string => (existsSync(path) ? readFileSync(path, "utf8") : "");
   const layers: Layer[] = [
+    { name: "user", source: read(userFile()) },
     { name: "preset", values: preset },
-    { name: "file", source: existsSync(file) ? readFileSync(file, "utf8") : "" },
+    { name: "file", source: read(file) },
     { name: "environment", values: environmentValues() },
     { name: "flag", values: flagValues(flags) },
   ];
   const loaded = loadConfig(layers);
-  if (loaded.ok) return good({ config: loaded.config, sources: loaded.sources, file });
+  if (loaded.ok) return good({ config: loaded.config, sources: loaded.sources, file, refused: loaded.refused });
   const problems = loaded.problems.map(({ layer, ...problem }) => ({
-    file: layer === "file" ? ".segno/config.yaml" : layer === "flag" ? "on the command line" : `in the ${layer}`,
+    file:
+      layer === "user"
+        ? userFile()
+        : layer === "file"
+          ? ".segno/config.yaml"
+          : layer === "flag"
+            ? "on the command line"
+            : `in the ${layer}`,
     ...problem,
   }));
   return bad({ type: "config", problems });

@@ -1,9 +1,10 @@
 /** Layers of values → configuration, or problems with line and column. A later layer wins. */
 import { isMap, LineCounter, type Node, parseDocument } from "yaml";
+import { narrowed } from "./narrow.js";
 import { type Config, configSchema } from "./schema.js";
 import { nearest } from "./suggest.js";
 
-export type SettingLayer = "preset" | "file" | "environment" | "flag";
+export type SettingLayer = "user" | "preset" | "file" | "environment" | "flag";
 
 /** YAML text, or values that were read elsewhere. */
 export type Layer = { name: SettingLayer } & ({ source: string } | { values: Readonly<Record<string, unknown>> });
@@ -19,7 +20,10 @@ export interface KeyProblem {
 /** Where each effective value comes from. */
 export type SettingSources = Record<string, SettingLayer | "default">;
 
-export type Loaded = { ok: true; config: Config; sources: SettingSources } | { ok: false; problems: KeyProblem[] };
+/** `refused`: keys in which the project's file wants more than the user's permits. */
+export type Loaded =
+  | { ok: true; config: Config; sources: SettingSources; refused: string[] }
+  | { ok: false; problems: KeyProblem[] };
 
 interface ReadLayer {
   values: Record<string, unknown>;
@@ -36,15 +40,19 @@ export function loadConfig(layers: readonly Layer[]): Loaded {
   if (broken.length > 0) return { ok: false, problems: broken };
   const values: Record<string, unknown> = {};
   const sources: SettingSources = Object.fromEntries(KEYS.map((key) => [key, "default"]));
+  const user = read.find(({ name }) => name === "user")?.values ?? {};
+  let refused: string[] = [];
   for (const layer of read) {
-    for (const [key, value] of Object.entries(layer.values)) {
+    const counted = layer.name === "file" ? narrowed(user, layer.values) : { values: layer.values, refused: [] };
+    refused = [...refused, ...counted.refused];
+    for (const [key, value] of Object.entries(counted.values)) {
       if (value === undefined) continue;
       values[key] = value;
-      sources[key] = layer.name;
+      sources[key] = counted.refused.includes(key) ? "user" : layer.name;
     }
   }
   const parsed = configSchema.safeParse(values);
-  if (parsed.success) return resolveAlias(parsed.data, sources);
+  if (parsed.success) return resolveAlias(parsed.data, sources, refused);
   const at = (key: string) => {
     const layer = read.findLast((candidate) => candidate.values[key] !== undefined);
     return { layer: layer?.name ?? ("file" as const), ...(layer?.placeOf(key) ?? NOWHERE) };
@@ -62,9 +70,9 @@ export function loadConfig(layers: readonly Layer[]): Loaded {
 }
 
 /** The threshold's other name; set beside the first in the same layer it would leave open which one counts. */
-function resolveAlias(config: Config, sources: SettingSources): Loaded {
+function resolveAlias(config: Config, sources: SettingSources, refused: string[]): Loaded {
   const { context_restart_threshold: ratio } = config;
-  if (ratio === undefined) return { ok: true, config, sources };
+  if (ratio === undefined) return { ok: true, config, sources, refused };
   const [alias, own] = [sources.context_restart_threshold, sources.context_threshold];
   if (alias === own) {
     const message = "`context_threshold` and `context_restart_threshold` are both set, and mean the same.";
@@ -74,15 +82,16 @@ function resolveAlias(config: Config, sources: SettingSources): Loaded {
     };
   }
   const wins = ORDER.indexOf(alias ?? "default") > ORDER.indexOf(own ?? "default");
-  if (!wins) return { ok: true, config, sources };
+  if (!wins) return { ok: true, config, sources, refused };
   return {
     ok: true,
     config: { ...config, context_threshold: Math.min(100, ratio * 100) },
     sources: { ...sources, context_threshold: alias ?? "default" },
+    refused,
   };
 }
 
-const ORDER: (SettingLayer | "default")[] = ["default", "preset", "file", "environment", "flag"];
+const ORDER: (SettingLayer | "default")[] = ["default", "user", "preset", "file", "environment", "flag"];
 
 function readLayer(layer: Layer): ReadLayer {
   if ("values" in layer) return { values: { ...layer.values }, placeOf: () => NOWHERE, problems: [] };

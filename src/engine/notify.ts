@@ -19,6 +19,7 @@ const MOST_MESSAGE = 1_000;
 function noticeOf(
   event: RunEvent,
   { run, plan }: { run: string; plan: { file: string; title: string } },
+  tail: string | undefined,
 ): Notice | undefined {
   const about = (kind: Notice["event"], title: string, message: string, phase?: string): Notice => ({
     event: kind,
@@ -31,8 +32,10 @@ function noticeOf(
   switch (event.type) {
     case "question-asked":
       return about("question", `phase ${event.phase} asks`, event.text, event.phase);
-    case "phase-failed":
-      return about("failed", `phase ${event.phase} failed`, `${event.category}: ${event.message}`, event.phase);
+    case "phase-failed": {
+      const said = tail === undefined ? "" : `\n${tail}`;
+      return about("failed", `phase ${event.phase} failed`, `${event.category}: ${event.message}${said}`, event.phase);
+    }
     case "limit-reached":
       return about("limit", "a usage limit holds the run", `until ${event.until}: ${event.message}`);
     case "run-completed":
@@ -50,8 +53,12 @@ function noticeOf(
 export function startNotifying(held: HeldRun): { settle(): Promise<void> } {
   const { run } = held;
   const pending = new Set<Promise<void>>();
+  /** The last lines of each phase's newest gate that failed. */
+  const tails = new Map<string, string>();
   run.onEvent((event) => {
-    const notice = noticeOf(event, run.state);
+    if (event.type === "gate-finished" && event.tail !== undefined) tails.set(event.phase, event.tail);
+    const tail = "phase" in event && event.phase !== undefined ? tails.get(event.phase) : undefined;
+    const notice = noticeOf(event, run.state, tail);
     if (notice === undefined) return;
     for (const notifier of run.state.config.notify) {
       if (!notifier.on.includes(notice.event)) continue;

@@ -310,6 +310,8 @@ export type Fact =
       ms: number;
       why: string;
       output: BlobRef;
+      /** The last lines of it, where it did not pass. */
+      tail?: string | undefined;
     } & OfPhase)
   | ({
       type: "commit-made";

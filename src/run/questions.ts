@@ -131,9 +131,11 @@ export function ask({ questions, config }: RunState, { kind, id, phase, session,
 /** Part of the id of a question that is asked anew after each resume. */
 export const anew = ({ resumes }: RunState): string => `e${resumes + 1}`;
 
-/** What an answer means: a choice's key or name. */
-export const choiceOf = ({ choices }: Pick<Question, "choices">, answer: string): Choice | undefined =>
-  choices.find(({ key, name }) => answer.trim().toLowerCase() === key || answer.trim().toLowerCase() === name);
+/** What an answer means: a choice's name, its number or its key. */
+export function choiceOf({ choices }: Pick<Question, "choices">, answer: string): Choice | undefined {
+  const word = answer.trim().toLowerCase();
+  return choices.find(({ key, name }, index) => word === key || word === name || word === String(index + 1));
+}
 
 /** Questions that wait for an answer. */
 export const openQuestions = ({ questions }: Pick<RunState, "questions">): Question[] =>

@@ -94,11 +94,10 @@ function phaseRow(board: Board, phase: BoardPhase, wide: boolean): PhaseRow {
   return { id: phase.id, status: phase.status, name, rest: parts.join(" ") };
 }
 
-/** The sessions that have the floor; else the newest. */
+/** The sessions that have the floor. */
 export function currentSessions(board: Board, most: number): BoardSession[] {
   const live = board.phases.flatMap(({ live: id }) => board.sessions.findLast((session) => session.id === id) ?? []);
-  const newest = board.sessions.at(-1);
-  return live.length > 0 ? live.slice(0, most) : newest === undefined ? [] : [newest];
+  return live.slice(0, most);
 }
 
 export function gaugeLine(session: BoardSession, width: number): string {

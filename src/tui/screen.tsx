@@ -2,9 +2,12 @@
 /** The live screen: everything a glance should tell, and the keys to intervene. */
 import { Box, Text, useInput, useStdout } from "ink";
 import { useEffect, useRef, useState } from "react";
+import { type AskedLines, askedLines } from "../view/asked.js";
 import type { Board } from "../view/board.js";
+import { failingGates } from "../view/failure.js";
 import { clock } from "../view/numbers.js";
-import type { OpenQuestion } from "../view/status.js";
+import { statusWords } from "../view/status.js";
+import { wrap } from "../view/wrap.js";
 import { budgetLine, currentSessions, cut, gaugeLine, phaseRows, SYMBOLS, sawtooth } from "./parts.js";
 
 export type Act = "pause" | "continue" | "stop";
@@ -25,6 +28,8 @@ export interface ScreenProps {
   board(): Board | undefined;
   /** What the run said to the last key. */
   said(): string;
+  /** Nobody conducts the run any more, though it is not over. */
+  interrupted(): boolean;
   actions: Actions;
   /** Whether the run would go on without this terminal. */
   canDetach: boolean;
@@ -32,21 +37,18 @@ export interface ScreenProps {
   now(): number;
 }
 
-type Mode =
-  | { type: "watching" }
-  | { type: "quitting" }
-  | { type: "skipping" }
-  | { type: "answering"; question: number };
+type Mode = { type: "watching" } | { type: "quitting" } | { type: "skipping" };
 
 const COLOURS = { pending: "gray", running: "cyan", done: "green", failed: "red", skipped: "yellow" } as const;
 
-export function Screen({ subscribe, board: current, said, actions, canDetach, now }: ScreenProps) {
+export function Screen({ subscribe, board: current, said, interrupted, actions, canDetach, now }: ScreenProps) {
   const { stdout } = useStdout();
   const [, redraw] = useState(0);
   const [size, setSize] = useState({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
   const [mode, setMode] = useState<Mode>({ type: "watching" });
   const [verbose, setVerbose] = useState(false);
   const [stops, setStops] = useState(0);
+  const [asked, setAsked] = useState(0);
   const board = current();
 
   useEffect(() => subscribe(() => redraw((n) => n + 1)), [subscribe]);
@@ -62,7 +64,7 @@ export function Screen({ subscribe, board: current, said, actions, canDetach, no
     };
   }, [stdout]);
 
-  const over = board === undefined || !["running", "paused"].includes(board.status);
+  const over = board === undefined || !["running", "paused"].includes(board.status) || interrupted();
   const entered = useRef(mode);
   const turnTo = (next: Mode): void => {
     entered.current = next;
@@ -95,14 +97,6 @@ export function Screen({ subscribe, board: current, said, actions, canDetach, no
         if (phase !== undefined) actions.skip(phase.id);
         return;
       }
-      case "answering": {
-        const question = shown.questions[at.question];
-        const choice = question?.choices.find((each) => each.key === letter);
-        if (question === undefined) return turnTo({ type: "watching" });
-        if (choice === undefined) return;
-        turnTo({ type: "watching" });
-        return actions.answer(question.id, choice.name);
-      }
       default:
         return watching(letter, shown);
     }
@@ -122,27 +116,40 @@ export function Screen({ subscribe, board: current, said, actions, canDetach, no
         return setVerbose((before) => !before);
       case "o":
         return actions.openPage();
-      case "a":
-        return shown.questions.length > 0 ? turnTo({ type: "answering", question: 0 }) : undefined;
-      default:
-        return undefined;
+      case "n":
+        return setAsked((before) => before + 1);
+      default: {
+        // Answers have keys of their own.
+        const question = shown.questions[asked % Math.max(1, shown.questions.length)];
+        const choice = /^[1-9]$/.test(letter) ? question?.choices[Number(letter) - 1] : undefined;
+        return question === undefined || choice === undefined ? undefined : actions.answer(question.id, choice.name);
+      }
     }
   };
 
   if (board === undefined) return <Text>Reading the run …</Text>;
   const { columns, rows } = size;
   const sessions = currentSessions(board, 4);
-  const [question] = board.questions;
-  const asks = question === undefined ? 0 : 1 + question.choices.length;
+  const of = board.questions.length;
+  const question = over ? undefined : board.questions[asked % Math.max(1, of)];
+  const lines = question === undefined ? undefined : askedLines(question, { n: (asked % of) + 1, of }, columns);
+  const asks = lines === undefined ? 0 : lines.text.length + lines.choices.length + 1;
   const notices = board.notices.slice(-Math.max(0, Math.min(3, Math.floor((rows - 12) / 6))));
-  const fixed = 7 + sessions.length + asks + notices.length;
+  const answer = said() === "" ? [] : wrap(said(), columns);
+  const failing = failingLines(board, columns, rows >= 30 ? 6 : 3);
+  const fixed = 7 + sessions.length + asks + notices.length + answer.length + failing.length;
   const phaseRoom = Math.max(1, Math.min(board.phases.length, verbose ? 3 : Math.floor((rows - fixed) / 2)));
   const activityRoom = Math.max(0, rows - 1 - fixed - phaseRoom);
   return (
     <Box flexDirection="column" width={columns} height={rows - 1} overflow="hidden">
-      <Header board={board} columns={columns} now={now()} over={over} />
+      <Header board={board} columns={columns} now={now()} interrupted={interrupted()} />
       <Rule columns={columns} />
       <Phases board={board} rows={phaseRoom} columns={columns} />
+      {failing.map((line) => (
+        <Text key={line} color="red" wrap="truncate">
+          {line}
+        </Text>
+      ))}
       <Rule columns={columns} />
       {sessions.map((session) => (
         <Text key={session.id} wrap="truncate">
@@ -159,21 +166,32 @@ export function Screen({ subscribe, board: current, said, actions, canDetach, no
           {cut(`! ${phase === undefined ? "" : `${phase}  `}${text}`, columns).trimEnd()}
         </Text>
       ))}
-      {question === undefined ? null : (
-        <Asked question={question} columns={columns} answering={mode.type === "answering"} />
-      )}
-      <Keys board={board} mode={mode} over={over} canDetach={canDetach} said={said()} columns={columns} />
+      {lines === undefined ? null : <Asked lines={lines} />}
+      {answer.map((line) => (
+        <Text key={line} color="cyan" wrap="truncate">
+          {line}
+        </Text>
+      ))}
+      <Keys board={board} mode={mode} over={over} interrupted={interrupted()} canDetach={canDetach} columns={columns} />
     </Box>
   );
 }
 
 const Rule = ({ columns }: { columns: number }) => <Text dimColor>{"─".repeat(columns)}</Text>;
 
-function Header({ board, columns, now, over }: { board: Board; columns: number; now: number; over: boolean }) {
+interface HeaderProps {
+  board: Board;
+  columns: number;
+  now: number;
+  interrupted: boolean;
+}
+
+function Header({ board, columns, now, interrupted }: HeaderProps) {
+  const over = interrupted || !["running", "paused"].includes(board.status);
   const took = clock((over ? Date.parse(board.now) : now) - Date.parse(board.startedAt));
-  const status = board.stopping && !over ? "stopping" : board.status;
+  const status = interrupted ? "interrupted" : statusWords(board);
   const waits = board.limit === undefined ? "" : `  waits for a limit ${clock(Date.parse(board.limit.until) - now)}`;
-  const right = `${status}  ${took}`;
+  const right = `${board.mode === "rehearsal" ? "REHEARSAL  " : ""}${status}  ${took}`;
   const left = board.title;
   return (
     <>
@@ -181,9 +199,7 @@ function Header({ board, columns, now, over }: { board: Board; columns: number; 
         <Text bold wrap="truncate">
           {cut(left, Math.max(0, columns - right.length - 2)).trimEnd()}
         </Text>
-        <Text
-          color={board.status === "failed" ? "red" : board.status === "paused" || board.stopping ? "yellow" : "cyan"}
-        >
+        <Text color={board.status === "failed" || interrupted ? "red" : status === "running" ? "cyan" : "yellow"}>
           {right}
         </Text>
       </Box>
@@ -233,20 +249,38 @@ function Activities({ board, rows, columns }: { board: Board; rows: number; colu
   );
 }
 
-function Asked({ question, columns, answering }: { question: OpenQuestion; columns: number; answering: boolean }) {
+function Asked({ lines: { text, choices, fallback } }: { lines: AskedLines }) {
   return (
     <Box flexDirection="column">
-      <Text color="yellow" bold wrap="truncate">
-        {cut(`? phase ${question.phase}: ${question.text}`, columns).trimEnd()}
-      </Text>
-      {question.choices.map(({ key, name, meaning }) => (
-        <Text key={key} wrap="truncate" bold={answering}>
-          {cut(`   ${key}  ${name.padEnd(9)} ${meaning}`, columns).trimEnd()}
+      {text.map((line) => (
+        <Text key={line} color="yellow" bold wrap="truncate">
+          {line}
         </Text>
       ))}
+      {choices.map((line) => (
+        <Text key={line} wrap="truncate">
+          {line}
+        </Text>
+      ))}
+      <Text dimColor wrap="truncate">
+        {fallback}
+      </Text>
     </Box>
   );
 }
+
+/** Under the phases: what the failing gates of failed ones printed last. */
+const failingLines = (board: Board, columns: number, most: number): string[] =>
+  board.phases
+    .filter(({ failure }) => failure !== undefined)
+    .flatMap((phase) =>
+      failingGates(phase).flatMap(({ name, why, tail }) => [
+        `  ${phase.id}  gate ${name}: ${why}`,
+        ...tail.slice(-Math.max(1, most - 1)).map((line) => `     │ ${line}`),
+      ]),
+    )
+    .slice(-most)
+    .map((line) => cut(line, columns).trimEnd());
 
 const skippable = (board: Board) =>
   board.phases.filter(({ status }) => status === "running" || status === "pending" || status === "failed").slice(0, 9);
@@ -255,12 +289,12 @@ interface KeysProps {
   board: Board;
   mode: Mode;
   over: boolean;
+  interrupted: boolean;
   canDetach: boolean;
-  said: string;
   columns: number;
 }
 
-function Keys({ board, mode, over, canDetach, said, columns }: KeysProps) {
+function Keys({ board, mode, over, interrupted, canDetach, columns }: KeysProps) {
   const text = ((): string => {
     switch (mode.type) {
       case "quitting":
@@ -271,17 +305,19 @@ function Keys({ board, mode, over, canDetach, said, columns }: KeysProps) {
         return `Skip which? ${skippable(board)
           .map(({ id }, index) => `${index + 1} phase ${id}`)
           .join("  ")}  any other key: none`;
-      case "answering":
-        return "Answer with the key of a choice; Esc leaves it open";
-      default:
+      default: {
+        if (interrupted) return `Nobody conducts this run any more. Go on with: segno resume ${board.run}   q leaves`;
         if (over) return "The run is over: q leaves";
-        return `p ${board.status === "paused" ? "go on" : "pause"}  s skip  x stop  v verbose${board.questions.length > 0 ? "  a answer" : ""}  o web page  q quit`;
+        const [first] = board.questions;
+        const answers = first === undefined ? "" : `1-${first.choices.length} answer  `;
+        const next = board.questions.length > 1 ? "n next question  " : "";
+        return `${answers}${next}p ${board.status === "paused" ? "go on" : "pause"}  s skip  x stop  v verbose  o web page  q quit`;
+      }
     }
   })();
-  const tail = said === "" || mode.type !== "watching" ? "" : `   ${said}`;
   return (
     <Text inverse wrap="truncate">
-      {cut(` ${text}${tail}`, columns)}
+      {cut(` ${text}`, columns)}
     </Text>
   );
 }

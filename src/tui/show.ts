@@ -1,10 +1,10 @@
 /** Puts the screen on the terminal, and takes it away again whatever happens. */
 import { render } from "ink";
 import { createElement } from "react";
+import { keepTerminal, LEAVE } from "./keeper.js";
 import { Screen, type ScreenProps } from "./screen.js";
 
 const ENTER = "\u001b[?1049h\u001b[?25l\u001b[H";
-const LEAVE = "\u001b[?25h\u001b[?1049l";
 
 export interface Shown {
   /** Gives the terminal back as it was. */
@@ -12,6 +12,7 @@ export interface Shown {
 }
 
 export function showScreen(props: ScreenProps): Shown {
+  const keeper = keepTerminal();
   process.stdout.write(ENTER);
   let left = false;
   const restore = () => {
@@ -19,6 +20,7 @@ export function showScreen(props: ScreenProps): Shown {
     left = true;
     if (process.stdin.isTTY) process.stdin.setRawMode(false);
     process.stdout.write(LEAVE);
+    keeper.left();
   };
   process.on("exit", restore);
   const drawn = render(createElement(Screen, props), {

@@ -27,7 +27,8 @@ export interface PhaseHistory {
   restarts: number;
   peak_percent: number;
   tokens: Usage & { total: number };
-  gates: { name: string; passed: boolean; why: string }[];
+  /** As they stood when they were last run; `tail`: the last lines of one that did not pass. */
+  gates: { name: string; passed: boolean; why: string; tail?: string | undefined }[];
   compactions: number;
   /** Tools that the agent may not use and tried to, with how often. */
   refused_tools: Record<string, number>;
@@ -216,7 +217,7 @@ function ofPhase(history: History, phase: PhaseHistory, event: RunEvent): void {
     case "gate-finished":
       phase.gates = [
         ...phase.gates.filter((gate) => gate.name !== event.name),
-        { name: event.name, passed: event.passed, why: event.why },
+        { name: event.name, passed: event.passed, why: event.why, tail: event.tail },
       ];
       if (!event.passed) mark(history, event, "gate", `${event.name}: ${event.why}`);
       return act(history, event, event.passed ? "✓" : "✗", `gate ${event.name}: ${event.why}`, event.passed);

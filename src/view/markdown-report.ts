@@ -1,5 +1,7 @@
 /** A run as Markdown, for a pull request. */
+
 import type { Board, BoardPhase } from "./board.js";
+import { failingGates } from "./failure.js";
 import { thousands } from "./numbers.js";
 
 /** What agents and plans wrote must not become Markdown of ours. */
@@ -43,9 +45,15 @@ export function markdownReport(board: Board): string {
     const state = phase.status === "done" && !phase.verified ? "unverified" : phase.status;
     return `| ${phase.part_of === undefined ? "" : "↳ "}${plain(phase.id)} ${plain(phase.title)} | ${state} | ${phase.tasks.done}/${phase.tasks.total} | ${phase.sessions} | ${phase.restarts} | ${phase.peak_percent} % ${sparkline(percentsOf(board, phase.id), 24)} | ${thousands(phase.tokens.total)} | ${cost(phase.cost_usd)} | ${minutes(phase.startedAt, phase.endedAt ?? board.now)} | ${phase.gates.length === 0 ? "none" : `${passed}/${phase.gates.length}`} |`;
   };
-  const failures = board.phases.flatMap(({ id, failure }) =>
-    failure === undefined ? [] : [`- Phase ${plain(id)} failed (${failure.category}): ${plain(failure.message)}`],
-  );
+  const failures = board.phases.flatMap((phase) => {
+    const { id, failure } = phase;
+    if (failure === undefined) return [];
+    const gates = failingGates(phase).flatMap(({ name, why, tail }) => [
+      `  - gate ${plain(name)}: ${plain(why)}`,
+      ...(tail.length === 0 ? [] : ["", ...tail.map((line) => `        ${line}`), ""]),
+    ]);
+    return [`- Phase ${plain(id)} failed (${failure.category}): ${plain(failure.message)}`, ...gates];
+  });
   const notices = board.notices.map(
     ({ phase, text }) => `- ${phase === undefined ? "" : `Phase ${plain(phase)}: `}${plain(text)}`,
   );

@@ -81,6 +81,25 @@ export function standingOf(state: RunState): Standing {
   };
 }
 
+/** How a run stands, in a word or two: what it waits for says more than that it is running. */
+export function statusWords({
+  status,
+  stopping,
+  limit,
+  questions,
+  phases,
+}: Pick<Standing, "status" | "stopping" | "limit" | "questions"> & {
+  phases: readonly Pick<PhaseStanding, "live" | "doing" | "status">[];
+}): string {
+  if (status !== "running") return status;
+  if (stopping) return "stopping";
+  if (limit !== undefined) return `waiting until ${limit.until.slice(11, 16)} UTC`;
+  const isWorking = phases.some(
+    (phase) => phase.live !== undefined || (phase.doing !== "" && phase.status === "running"),
+  );
+  return questions.length > 0 && !isWorking ? "waits for you" : status;
+}
+
 export const STATUS: Record<PhaseState["step"], PhaseStatus> = {
   waiting: "pending",
   starting: "running",

@@ -1,25 +1,51 @@
 /** The short report at the end of a run, as text. */
-
 import { thousands } from "./numbers.js";
 import type { PhaseFigures, RunFigures } from "./report.js";
-import { table } from "./table.js";
+import { fits, table } from "./table.js";
 
-const HEAD = ["phase", "status", "tasks", "sessions", "handovers", "peak", "tokens", "gates", "commits"];
+const titleOf = ({ part_of, id, title, parts }: PhaseFigures): string => {
+  const short = title.length > 32 ? `${title.slice(0, 31)}…` : title;
+  return `${part_of === undefined ? "" : "↳ "}${id} ${short}${parts.length === 0 ? "" : ` (${parts.join(", ")})`}`;
+};
 
-export const summaryTable = (figures: RunFigures): string => table(HEAD, figures.phases.map(rowOf));
+const gatesOf = ({ gates }: PhaseFigures): string =>
+  gates.length === 0 ? "none" : `${gates.filter((gate) => gate.passed).length}/${gates.length} passed`;
 
-function rowOf(phase: PhaseFigures): string[] {
-  const title = phase.title.length > 32 ? `${phase.title.slice(0, 31)}…` : phase.title;
-  const passed = phase.gates.filter((gate) => gate.passed).length;
-  return [
-    `${phase.part_of === undefined ? "" : "↳ "}${phase.id} ${title}${phase.parts.length === 0 ? "" : ` (${phase.parts.join(", ")})`}`,
-    phase.status === "done" && !phase.verified ? "unverified" : phase.status,
-    `${phase.tasks.done}/${phase.tasks.total}`,
-    String(phase.sessions),
-    String(phase.restarts),
-    `${phase.peak_percent} %`,
-    thousands(phase.tokens.total),
-    phase.gates.length === 0 ? "none" : `${passed}/${phase.gates.length} passed`,
-    phase.commits.map((sha) => sha.slice(0, 7)).join(" ") || "none",
-  ];
+/** `drop`: where not all of them fit, the highest is left out first. */
+const COLUMNS: { head: string; drop: number; cell: (phase: PhaseFigures) => string }[] = [
+  { head: "phase", drop: 0, cell: titleOf },
+  {
+    head: "status",
+    drop: 0,
+    cell: ({ status, verified }) => (status === "done" && !verified ? "unverified" : status),
+  },
+  { head: "tasks", drop: 1, cell: ({ tasks }) => `${tasks.done}/${tasks.total}` },
+  { head: "sessions", drop: 3, cell: ({ sessions }) => String(sessions) },
+  { head: "handovers", drop: 5, cell: ({ restarts }) => String(restarts) },
+  { head: "peak", drop: 4, cell: ({ peak_percent }) => `${Math.round(peak_percent)} %` },
+  { head: "tokens", drop: 2, cell: ({ tokens }) => thousands(tokens.total) },
+  { head: "gates", drop: 1, cell: gatesOf },
+  {
+    head: "commits",
+    drop: 6,
+    cell: ({ commits }) => commits.map((sha) => sha.slice(0, 7)).join(" ") || "none",
+  },
+];
+
+/** `width`: of the terminal; undefined: it may be as wide as it is. */
+export function summaryTable({ phases }: RunFigures, width?: number): string {
+  const kept = [...COLUMNS];
+  const draw = (): string =>
+    table(
+      kept.map(({ head }) => head),
+      phases.map((phase) => kept.map(({ cell }) => cell(phase))),
+    );
+  while (width !== undefined && !fits(draw(), width)) {
+    const next = kept.toSorted((a, b) => b.drop - a.drop)[0];
+    if (next === undefined || next.drop === 0) break;
+    kept.splice(kept.indexOf(next), 1);
+  }
+  const unverified = phases.some(({ status, verified }) => status === "done" && !verified);
+  const why = "unverified: done, but nothing could judge it: the phase has no gate that ran and passed.";
+  return unverified ? `${draw()}\n\n${why}` : draw();
 }

@@ -13,3 +13,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
     )
     .join("\n");
 }
+
+/** Whether no line of it is wider. */
+export const fits = (text: string, width: number): boolean =>
+  text.split("\n").every((line) => stringWidth(line) <= width);

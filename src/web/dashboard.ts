@@ -1,4 +1,4 @@
-/** A server of its own for the runs of a repository: past ones are shown, live ones are led to. */
+/** A server of its own for the runs of a repository: past ones are shown, live ones steered. */
 import { randomBytes } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { Hono } from "hono";

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Context, Hono } from "hono";
 import { streamSSE } from "hono/streaming";
+import { askHolder } from "../engine/ask-holder.js";
 import type { Guarded, PageRoutes } from "../engine/guard.js";
 import type { BlobRef, RunEvent } from "../run/event.js";
 import { isOverAfter } from "../view/lines.js";
@@ -32,12 +33,13 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
+const ACTS: ReadonlySet<string> = new Set(["pause", "continue", "stop", "skip", "answer"]);
 const MOST_BLOB = 2_000_000;
 const BATCH_MS = 250;
 const BEAT_MS = 15_000;
 const DRAIN_MS = 2_000;
 
-/** `own`: the run that this server belongs to, and can steer. */
+/** `own`: the run that this server belongs to. */
 export function mountPage(app: Hono<Guarded>, runs: Runs, own: string | undefined): PageRoutes {
   const streams = new Set<symbol>();
   app.use("*", async (c, next) => {
@@ -69,9 +71,15 @@ export function mountPage(app: Hono<Guarded>, runs: Runs, own: string | undefine
     if (content === undefined) return missing(c);
     return c.text(content.slice(0, MOST_BLOB));
   });
-  app.get("/api/runs/:run/door", async (c) => {
-    const door = (await known(c)) ? await runs.address(c.req.param("run")) : undefined;
-    return door === undefined ? missing(c) : c.json({ url: `${door.url}/?token=${door.token}` });
+  // Whoever conducts the run does it; which server the page came from is no matter.
+  app.post("/api/runs/:run/steer/:act", async (c) => {
+    const act = c.req.param("act");
+    if (!(await known(c)) || !ACTS.has(act)) return missing(c);
+    const door = await runs.address(c.req.param("run"));
+    if (door === undefined) return c.json({ ok: false, message: "Nobody conducts this run now." }, 409);
+    const body: unknown = await c.req.json().catch(() => ({}));
+    const said = await askHolder(door, act, body as object);
+    return c.json(said, said.ok ? 200 : 409);
   });
   app.get("/api/runs/:run/stream", async (c) => ((await known(c)) ? follow(c, runs, streams) : missing(c)));
 

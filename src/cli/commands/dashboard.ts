@@ -1,4 +1,5 @@
 /** `dashboard`: the web page of this repository's runs. */
+import { hostname, userInfo } from "node:os";
 import { Git } from "../../git/git.js";
 import { FileStore } from "../../store/file.js";
 import { openDashboard } from "../../web/dashboard.js";
@@ -36,8 +37,14 @@ export async function dashboardCommand(named: string | undefined, flags: Dashboa
       json,
     );
   const link = `${dashboard.link}${named === undefined ? "" : `#/run/${encodeURIComponent(found?.value.run ?? named)}`}`;
+  const { port: own } = new URL(dashboard.url);
   console.log(
-    json ? JSON.stringify({ link }) : `${link}\nCtrl-C ends it. The link is for you alone: it holds a token.`,
+    json
+      ? JSON.stringify({ link })
+      : `${link}
+Ctrl-C ends it. The link is for you alone: it holds a token.
+It is on this machine only, because whoever opens it steers agents that work as you. From another one:
+  ssh -N -L ${own}:127.0.0.1:${own} ${userInfo().username}@${hostname()}   then open the same link there`,
   );
   if (flags.open !== false && process.stdout.isTTY) void openInBrowser(link);
   await new Promise<void>((resolve) => {

@@ -1,5 +1,6 @@
 import { RunView } from "../../view/board.js";
 import { layersTable } from "../../view/context-report.js";
+import { failureLines } from "../../view/failure.js";
 import { figuresOf } from "../../view/report.js";
 import { summaryTable } from "../../view/summary.js";
 import { EXIT } from "../exit.js";
@@ -30,8 +31,10 @@ export async function statusCommand(
     console.log(JSON.stringify({ run: id, plan, status, phases, ...(questions.length > 0 ? { questions } : {}) }));
   } else {
     console.log(
-      `${figures.title} (${figures.plan}): ${figures.status}, run ${figures.run}\n\n${summaryTable(figures)}`,
+      `${figures.title} (${figures.plan}): ${figures.status}, run ${figures.run}\n\n${summaryTable(figures, process.stdout.columns)}`,
     );
+    for (const phase of figures.phases)
+      if (phase.failure !== undefined) console.log(`\n${failureLines(phase, figures).join("\n")}`);
     if (flags.context === true) console.log(`\n${layersTable(figures)}`);
     const of = figures.questions.length;
     for (const [index, question] of figures.questions.entries()) printAsked(question, { n: index + 1, of });

@@ -1,11 +1,11 @@
 /** `pause`, `continue`, `stop`, `skip`: from any terminal in the repository, through the door of the run that is in progress. */
 
+import { askHolder } from "../../engine/ask-holder.js";
 import { skipPhase } from "../../engine/door.js";
 import { findInterrupted } from "../../engine/interrupted.js";
 import { appendToRun } from "../../engine/resume.js";
 import { FileStore } from "../../store/file.js";
 import type { Address, Store } from "../../store/store.js";
-import { askHolder } from "../ask-holder.js";
 import { EXIT } from "../exit.js";
 import { printFailure } from "../print-failure.js";
 import { repositoryTop } from "../top.js";

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { runGate as execute, type GateVerdict } from "../../gates/run.js";
 import { withCleanCheckout } from "../../git/clean-checkout.js";
 import { unresolved } from "../../git/merge.js";
@@ -41,8 +42,22 @@ export const runGate: Performer<"run-gate"> = async (held, { id, phase, attempt,
     ms,
     why,
     output,
+    ...(passed ? {} : { tail: lastLines(text) }),
   });
 };
+
+const MOST_LINES = 12;
+const MOST_CHARS = 1_500;
+
+/** The end of what it printed: enough to see why, wherever it is shown. */
+const lastLines = (text: string): string =>
+  stripVTControlCharacters(text)
+    .trimEnd()
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .slice(-MOST_LINES)
+    .join("\n")
+    .slice(-MOST_CHARS);
 
 async function judge(
   held: HeldRun,

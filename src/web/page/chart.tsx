@@ -1,11 +1,10 @@
-/** Context over time: one line per phase, the thresholds, and what happened. */
+/** Context over time: one line per session, the thresholds, and what happened; a lane per phase where several worked at once. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import uPlot from "uplot";
-import "uplot/dist/uPlot.min.css";
 import type { Board } from "../../view/board.js";
 import type { Mark } from "../../view/history.js";
-import { percent, short, time } from "./format.js";
-import { columnsOf, type Point, pointsOf, type Series, seriesOf } from "./series.js";
+import type { BoardSession } from "../../view/readings.js";
+import { percent, short, span, time } from "./format.js";
+import { type Lane, type Layout, layOut, type MarkGroup } from "./lanes.js";
 
 const GLYPHS: Record<Mark["kind"], string> = {
   handover: "▼",
@@ -19,9 +18,20 @@ const GLYPHS: Record<Mark["kind"], string> = {
   done: "✓",
 };
 
-const colour = (index: number): string => `hsl(${(215 + index * 67) % 360} 65% ${index % 2 === 0 ? 52 : 45}%)`;
+/** Of several in one place the gravest is shown. */
+const GRAVITY: Mark["kind"][] = [
+  "failed",
+  "gate",
+  "question",
+  "compaction",
+  "limit",
+  "split",
+  "merge",
+  "done",
+  "handover",
+];
 
-const css = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const COLOURS = 8;
 
 interface Props {
   board: Board;
@@ -30,81 +40,35 @@ interface Props {
   only?: string;
 }
 
+interface Point {
+  t: number;
+  tokens: number;
+  session: BoardSession;
+}
+
+function pointsOf(sessions: readonly BoardSession[]): Point[] {
+  const points = sessions.flatMap((session) =>
+    Array.from({ length: session.points.length / 2 }, (_, n) => ({
+      t: session.points[2 * n] as number,
+      tokens: session.points[2 * n + 1] as number,
+      session,
+    })),
+  );
+  return points.sort((a, b) => a.t - b.t);
+}
+
 export function Chart({ board, tick, only }: Props) {
   const place = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot>();
-  const drawn = useRef<{ board: Board; series: Series[]; chosen: Point | undefined }>({
-    board,
-    series: [],
-    chosen: undefined,
-  });
+  const width = useWidth(place);
   const [chosen, choose] = useState<Point>();
-  const series = useMemo(
-    () => seriesOf(board).filter(({ phase }) => only === undefined || phase === only),
+  const sessions = useMemo(
+    () => board.sessions.filter(({ phase, points }) => points.length > 0 && (only === undefined || phase === only)),
     [board, tick, only],
   );
-  drawn.current = { board, series, chosen };
-  const names = series.map(({ phase }) => phase).join("\n");
-  const dark = useDark();
-
-  useEffect(() => {
-    const element = place.current;
-    if (element === null) return undefined;
-    const begun = Date.parse(board.startedAt) / 1_000;
-    const axis = { stroke: css("--soft"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line") } };
-    const made = new uPlot(
-      {
-        width: element.clientWidth,
-        height: 300,
-        legend: { show: false },
-        cursor: { points: { show: true }, drag: { x: true, y: false } },
-        scales: { x: { time: false }, y: { range: (_, __, max) => [0, Math.max(1_000, max * 1.1)] } },
-        axes: [
-          {
-            ...axis,
-            space: 90,
-            values: (_, ticks) => ticks.map((t) => time(new Date((begun + t) * 1_000).toISOString()).slice(0, 8)),
-          },
-          { ...axis, size: 56, values: (_, ticks) => ticks.map(short) },
-        ],
-        series: [
-          {},
-          ...series.map(({ phase }, index) => ({
-            label: `phase ${phase}`,
-            stroke: colour(index),
-            width: 2,
-            points: { size: 4, fill: colour(index) },
-          })),
-        ],
-        hooks: { draw: [(self) => decorate(self, drawn.current)] },
-      },
-      columnsOf(series) as uPlot.AlignedData,
-      element,
-    );
-    plot.current = made;
-    const resized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: 300 }));
-    resized.observe(element);
-    const pick = (event: MouseEvent) => {
-      const box = made.over.getBoundingClientRect();
-      choose(nearest(made, drawn.current.series, event.clientX - box.left, event.clientY - box.top));
-    };
-    made.over.addEventListener("click", pick);
-    return () => {
-      resized.disconnect();
-      made.over.removeEventListener("click", pick);
-      made.destroy();
-    };
-  }, [names, board.startedAt, dark]);
-
-  useEffect(() => {
-    plot.current?.setData(columnsOf(series) as uPlot.AlignedData);
-  }, [series]);
-  useEffect(() => {
-    plot.current?.redraw(false);
-  }, [chosen]);
-
+  const layout = useMemo(() => layOut(board, sessions, width), [board, sessions, width]);
+  if (sessions.length === 0) return null;
   const step = (by: number) => {
-    const points = pointsOf(series);
+    const points = pointsOf(sessions);
     const at =
       chosen === undefined
         ? -1
@@ -112,7 +76,10 @@ export function Chart({ board, tick, only }: Props) {
     const next = points[Math.min(points.length - 1, Math.max(0, at + by))];
     if (next !== undefined) choose(next);
   };
-
+  const pick = (event: MouseEvent) => {
+    const box = place.current?.getBoundingClientRect();
+    if (box !== undefined) choose(nearest(layout, sessions, event.clientX - box.left, event.clientY - box.top));
+  };
   return (
     <section class="panel" aria-label="Context over time">
       <h2>Context over time</h2>
@@ -123,31 +90,141 @@ export function Chart({ board, tick, only }: Props) {
         tabIndex={0}
         aria-label="Readings of the context window; left and right arrows step through them"
         aria-valuemin={0}
-        aria-valuemax={Math.max(1, ...series.flatMap(({ sessions }) => sessions.map(({ window }) => window)))}
+        aria-valuemax={Math.max(1, ...sessions.map((session) => session.window))}
         aria-valuenow={chosen?.tokens ?? 0}
         aria-valuetext={chosen === undefined ? "nothing chosen" : describe(chosen)}
+        onClick={pick}
         onKeyDown={(event) => {
           if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
           event.preventDefault();
           step(event.key === "ArrowRight" ? 1 : -1);
         }}
-      />
+      >
+        <Drawing board={board} layout={layout} chosen={chosen} />
+      </div>
       <ul class="legend">
-        {series.map(({ phase }, index) => (
-          <li key={phase}>
-            <span class="dot" style={{ background: colour(index) }} /> phase {phase}
+        {layout.lanes.length > 1
+          ? null
+          : layout.phases.map((phase, index) => (
+              <li key={phase}>
+                <span class={`dot line-${index % COLOURS}`} /> phase {phase}
+              </li>
+            ))}
+        {layout.lanes.some(({ hard }) => hard.length > 0) ? (
+          <li>
+            <span class="dash hard" /> handed over here
           </li>
-        ))}
-        <li>
-          <span class="dash hard" /> handed over here
-        </li>
-        <li>
-          <span class="dash soft" /> from here at a natural boundary
-        </li>
+        ) : null}
+        {layout.lanes.some(({ soft }) => soft.length > 0) ? (
+          <li>
+            <span class="dash soft" /> from here at a natural boundary
+          </li>
+        ) : null}
+        {layout.cuts.length > 0 ? <li>// a wait, cut short</li> : null}
       </ul>
       <Chosen board={board} point={chosen} />
-      <Story board={board} phases={new Set(series.map(({ phase }) => phase))} />
+      <Story board={board} phases={new Set(layout.phases)} />
     </section>
+  );
+}
+
+function useWidth(place: { current: HTMLDivElement | null }): number {
+  const [width, setWidth] = useState(800);
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return undefined;
+    const resized = new ResizeObserver(() => setWidth(Math.max(240, element.clientWidth)));
+    resized.observe(element);
+    return () => resized.disconnect();
+  }, [place]);
+  return width;
+}
+
+function Drawing({ board, layout, chosen }: { board: Board; layout: Layout; chosen: Point | undefined }) {
+  const { width, height, lanes, cuts, ticks, xOf } = layout;
+  const begun = Date.parse(board.startedAt);
+  const bottom = lanes.at(-1)?.bottom ?? 0;
+  const lane = lanes.find(({ phase }) => phase === undefined || phase === chosen?.session.phase);
+  return (
+    <svg width={width} height={height} aria-hidden="true">
+      {cuts.map(({ x, seconds }) => (
+        <g key={x} class="cut">
+          <rect x={x - 9} y={lanes[0]?.top ?? 0} width={18} height={bottom - (lanes[0]?.top ?? 0)} />
+          <text x={x} y={bottom + 15} text-anchor="middle">
+            //
+          </text>
+          <title>{`${span(seconds * 1_000)} in which nobody worked, cut short`}</title>
+        </g>
+      ))}
+      {lanes.map((each) => (
+        <LaneOf key={each.phase ?? ""} board={board} lane={each} width={width} />
+      ))}
+      {ticks.map(({ x, t }) => (
+        <text key={x} class="axis" x={x} y={bottom + 15}>
+          {time(new Date(begun + t * 1_000).toISOString())}
+        </text>
+      ))}
+      {chosen === undefined || lane === undefined ? null : (
+        <circle class="chosen" cx={xOf(chosen.t)} cy={yIn(lane, chosen.tokens)} r={6} />
+      )}
+    </svg>
+  );
+}
+
+const yIn = ({ bottom, height, most }: Lane, tokens: number): number => bottom - (tokens / most) * height;
+
+function LaneOf({ board, lane, width }: { board: Board; lane: Lane; width: number }) {
+  const { phase, top, bottom, lines, hard, soft, groups } = lane;
+  const title = board.phases.find(({ id }) => id === phase)?.title ?? "";
+  const across = (tokens: number, kind: string, labelled = true) => (
+    <g key={`${kind}${tokens}`} class={kind}>
+      <line x1={52} x2={width - 12} y1={yIn(lane, tokens)} y2={yIn(lane, tokens)} />
+      {labelled ? (
+        <text class="axis" x={46} y={yIn(lane, tokens) + 4} text-anchor="end">
+          {short(tokens)}
+        </text>
+      ) : null}
+    </g>
+  );
+  const hasRoom = (tokens: number) => hard.every((other) => Math.abs(yIn(lane, tokens) - yIn(lane, other)) > 14);
+  return (
+    <g class="lane">
+      {phase === undefined ? null : (
+        <text class="label" x={52} y={top - 7}>
+          {phase} {title.length > 40 ? `${title.slice(0, 39)}…` : title}
+        </text>
+      )}
+      <line class="base" x1={52} x2={width - 12} y1={bottom} y2={bottom} />
+      <text class="axis" x={46} y={bottom + 4} text-anchor="end">
+        0
+      </text>
+      {hard.map((tokens) => across(tokens, "hard"))}
+      {soft.map((tokens) => across(tokens, "soft", hasRoom(tokens)))}
+      {hard.length > 0 ? null : across(Math.round(lane.most / 1.06), "window")}
+      {lines.map(({ session, index, path }) => (
+        <path key={session.id} class={`line line-${(phase === undefined ? index : 0) % COLOURS}`} d={path} />
+      ))}
+      {groups.map((group) => (
+        <Group key={group.x} group={group} y={top + 13} />
+      ))}
+    </g>
+  );
+}
+
+function Group({ group: { x, marks }, y }: { group: MarkGroup; y: number }) {
+  const [gravest] = marks.toSorted((a, b) => GRAVITY.indexOf(a.kind) - GRAVITY.indexOf(b.kind));
+  if (gravest === undefined) return null;
+  const texts = marks.map(
+    (mark) => `${time(mark.at)} ${mark.phase === undefined ? "" : `phase ${mark.phase}: `}${mark.text}`,
+  );
+  return (
+    <g class={`mark ${gravest.kind}`}>
+      <text x={x} y={y} text-anchor="middle">
+        {GLYPHS[gravest.kind]}
+        {marks.length > 1 ? <tspan class="count">{marks.length}</tspan> : null}
+      </text>
+      <title>{texts.join("\n")}</title>
+    </g>
   );
 }
 
@@ -169,18 +246,6 @@ function Story({ board, phases }: { board: Board; phases: ReadonlySet<string> })
       </ol>
     </details>
   );
-}
-
-/** Canvases know no style sheet: they are drawn anew when the colours change. */
-function useDark(): boolean {
-  const query = useMemo(() => matchMedia("(prefers-color-scheme: dark)"), []);
-  const [dark, setDark] = useState(query.matches);
-  useEffect(() => {
-    const changed = () => setDark(query.matches);
-    query.addEventListener("change", changed);
-    return () => query.removeEventListener("change", changed);
-  }, [query]);
-  return dark;
 }
 
 const describe = ({ session, tokens }: Point): string =>
@@ -218,62 +283,13 @@ function Chosen({ board, point }: { board: Board; point: Point | undefined }) {
   );
 }
 
-function nearest(plot: uPlot, series: readonly Series[], x: number, y: number): Point | undefined {
+function nearest({ lanes, xOf }: Layout, sessions: readonly BoardSession[], x: number, y: number): Point | undefined {
   let best: { point: Point; away: number } | undefined;
-  for (const point of pointsOf(series)) {
-    const away = Math.hypot(plot.valToPos(point.t, "x") - x, plot.valToPos(point.tokens, "y") - y);
+  for (const point of pointsOf(sessions)) {
+    const lane = lanes.find(({ phase }) => phase === undefined || phase === point.session.phase);
+    if (lane === undefined) continue;
+    const away = Math.hypot(xOf(point.t) - x, yIn(lane, point.tokens) - y);
     if (best === undefined || away < best.away) best = { point, away };
   }
   return best?.point;
-}
-
-/** Thresholds, marks and the chosen point, over the lines. */
-function decorate(
-  plot: uPlot,
-  { board, series, chosen }: { board: Board; series: Series[]; chosen: Point | undefined },
-): void {
-  const { ctx, bbox } = plot;
-  const ratio = devicePixelRatio;
-  const shown = series.flatMap(({ sessions }) => sessions);
-  ctx.save();
-  ctx.beginPath();
-  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-  ctx.clip();
-  const across = (tokens: number, stroke: string) => {
-    const y = plot.valToPos(tokens, "y", true);
-    ctx.beginPath();
-    ctx.setLineDash([6 * ratio, 4 * ratio]);
-    ctx.strokeStyle = stroke;
-    ctx.lineWidth = ratio;
-    ctx.moveTo(bbox.left, y);
-    ctx.lineTo(bbox.left + bbox.width, y);
-    ctx.stroke();
-    ctx.setLineDash([]);
-  };
-  for (const hard of new Set(shown.map((session) => session.hard))) if (hard > 0) across(hard, css("--bad"));
-  for (const soft of new Set(shown.map((session) => session.soft))) if (soft > 0) across(soft, css("--warn"));
-  ctx.font = `${14 * ratio}px sans-serif`;
-  ctx.textAlign = "center";
-  const phases = new Set(series.map(({ phase }) => phase));
-  const begun = Date.parse(board.startedAt);
-  for (const mark of board.marks) {
-    if (mark.phase !== undefined && !phases.has(mark.phase)) continue;
-    const x = plot.valToPos((Date.parse(mark.at) - begun) / 1_000, "x", true);
-    const y = mark.tokens === undefined ? bbox.top + 16 * ratio : plot.valToPos(mark.tokens, "y", true) - 6 * ratio;
-    ctx.fillStyle =
-      mark.kind === "gate" || mark.kind === "failed"
-        ? css("--bad")
-        : mark.kind === "done"
-          ? css("--good")
-          : css("--ink");
-    ctx.fillText(GLYPHS[mark.kind], x, y);
-  }
-  if (chosen !== undefined) {
-    ctx.beginPath();
-    ctx.strokeStyle = css("--ink");
-    ctx.lineWidth = 2 * ratio;
-    ctx.arc(plot.valToPos(chosen.t, "x", true), plot.valToPos(chosen.tokens, "y", true), 6 * ratio, 0, Math.PI * 2);
-    ctx.stroke();
-  }
-  ctx.restore();
 }

@@ -6,7 +6,7 @@ import type { PhaseDetail } from "../../view/phase-page.js";
 import type { RunRow } from "../../view/run-row.js";
 
 export interface Listed {
-  /** The run this server belongs to, and can steer. */
+  /** The run this server belongs to. */
   own: string | null;
   runs: RunRow[];
 }
@@ -42,8 +42,6 @@ const runPath = (run: string): string => `api/runs/${encodeURIComponent(run)}`;
 export const fetchRuns = (): Promise<Listed> =>
   report === undefined ? get<Listed>("api/runs") : Promise.resolve({ own: null, runs: [] });
 
-export const fetchDoor = (run: string): Promise<{ url: string }> => get(`${runPath(run)}/door`);
-
 export const fetchPhase = (run: string, phase: string): Promise<PhaseDetail> => {
   const known = report?.phases[phase];
   return known === undefined ? get(`${runPath(run)}/phases/${encodeURIComponent(phase)}`) : Promise.resolve(known);
@@ -55,8 +53,8 @@ export async function fetchBlob(run: string, ref: string): Promise<string> {
   return response.ok ? response.text() : "(it is gone)";
 }
 
-export async function steer(act: string, body: object): Promise<string> {
-  const response = await fetch(act, {
+export async function steer(run: string, act: string, body: object): Promise<string> {
+  const response = await fetch(`${runPath(run)}/steer/${act}`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),

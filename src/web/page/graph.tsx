@@ -2,7 +2,7 @@
 import type { Board, BoardPhase } from "../../view/board.js";
 import { percent } from "./format.js";
 
-const WIDTH = 196;
+const WIDTH = 236;
 const HEIGHT = 74;
 const GAP_X = 44;
 const GAP_Y = 14;
@@ -63,7 +63,7 @@ export function Graph({ board }: { board: Board }) {
     <section class="panel" aria-label="The plan in waves">
       <h2>The plan</h2>
       <div class="graph" tabIndex={0} role="group" aria-label="Phases by wave">
-        <div class="canvas" style={{ width: `${width}px`, height: `${height}px` }}>
+        <div class="canvas" style={{ "--w": `${width}px`, "--h": `${height}px` }}>
           <svg width={width} height={height} aria-hidden="true">
             {lines.map((d) => (
               <path key={d} d={d} />
@@ -86,7 +86,7 @@ function Card({ board, phase, x, y }: Placed & { board: Board }) {
     <a
       class={`card ${phase.status}${asked ? " asked" : ""}${phase.part_of === undefined ? "" : " part"}`}
       href={`#/run/${encodeURIComponent(board.run)}/phase/${encodeURIComponent(phase.id)}`}
-      style={{ left: `${x}px`, top: `${y}px`, width: `${WIDTH}px`, height: `${HEIGHT}px` }}
+      style={{ "--x": `${x}px`, "--y": `${y}px`, "--w": `${WIDTH}px`, "--h": `${HEIGHT}px` }}
     >
       <span class="name">
         <span class="symbol" aria-hidden="true">

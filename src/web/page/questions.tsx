@@ -14,9 +14,11 @@ export function Questions({ board, canSteer }: { board: Board; canSteer: boolean
     );
   return (
     <section class="panel questions" aria-label="Questions">
-      {board.questions.map(({ id, phase, text, choices, until }) => (
+      {board.questions.map(({ id, phase, text, choices, fallback, until }, index) => (
         <article key={id}>
-          <h2>Phase {phase} asks</h2>
+          <h2>
+            Phase {phase} asks{board.questions.length > 1 ? ` (${index + 1} of ${board.questions.length})` : ""}
+          </h2>
           <p>{text}</p>
           <div class="choices">
             {choices.map(({ key, name, meaning }) => (
@@ -24,15 +26,15 @@ export function Questions({ board, canSteer }: { board: Board; canSteer: boolean
                 key={key}
                 type="button"
                 disabled={!canSteer}
-                onClick={() => void steer("answer", { question: id, answer: name }).then(setSaid)}
+                onClick={() => void steer(board.run, "answer", { question: id, answer: name }).then(setSaid)}
               >
                 <strong>{name}</strong> {meaning}
               </button>
             ))}
           </div>
           <p class="hint">
-            {canSteer ? "" : "Answer on the page of the live run, or with segno answer. "}Without an answer by{" "}
-            {dateTime(until)} the cautious choice counts.
+            {canSteer ? "" : "Nobody conducts the run now: segno resume asks again. "}Without an answer by{" "}
+            {dateTime(until)}, <strong>{fallback}</strong> counts.
           </p>
         </article>
       ))}

@@ -1,23 +1,25 @@
 /** A run: how it stands, what it asks, the plan, the chart, the totals, and what happened last. */
 import { useEffect, useState } from "preact/hooks";
 import type { Board } from "../../view/board.js";
+import { failingGates, nextCommand } from "../../view/failure.js";
+import { statusWords } from "../../view/status.js";
 import { Chart } from "./chart.js";
-import { fetchDoor, fetchRuns, type Live, report, steer, useNow } from "./data.js";
+import { fetchRuns, type Live, report, steer, useNow } from "./data.js";
 import { between, dollars, short, span, time } from "./format.js";
 import { Graph } from "./graph.js";
 import { Questions } from "./questions.js";
 
 export function RunPage({ run, live }: { run: string; live: Live }) {
   const { board, problem, tick, connected } = live;
-  const own = useOwn(run);
+  const steers = useSteers(run, board?.status);
   if (problem !== undefined) return <p class="panel">This run cannot be shown: {problem}.</p>;
   if (board === undefined) return <p class="panel">Reading the run …</p>;
   return (
     <main>
       <Header board={board} connected={connected} />
-      {own.steers ? <Controls board={board} /> : null}
-      {own.elsewhere ? <Lead run={run} /> : null}
-      <Questions board={board} canSteer={own.steers} />
+      {steers ? <Controls board={board} /> : null}
+      <Failures board={board} />
+      <Questions board={board} canSteer={steers} />
       {board.limit === undefined ? null : (
         <p class="panel warn">
           A usage limit holds the run until {time(board.limit.until)}: {board.limit.message}
@@ -32,29 +34,14 @@ export function RunPage({ run, live }: { run: string; live: Live }) {
   );
 }
 
-/** Whether this server can steer the run, or another one does. */
-function useOwn(run: string): { steers: boolean; elsewhere: boolean } {
-  const [own, setOwn] = useState({ steers: false, elsewhere: false });
+/** Whether somebody conducts the run, who can be told what to do. */
+function useSteers(run: string, status: string | undefined): boolean {
+  const [steers, setSteers] = useState(false);
   useEffect(() => {
     if (report !== undefined) return;
-    void fetchRuns().then((listed) => {
-      const row = listed.runs.find((each) => each.run === run);
-      setOwn({ steers: listed.own === run, elsewhere: listed.own !== run && row?.live === true });
-    });
-  }, [run]);
-  return own;
-}
-
-function Lead({ run }: { run: string }) {
-  return (
-    <p class="panel">
-      This run is in progress.{" "}
-      <button type="button" onClick={() => void fetchDoor(run).then(({ url }) => location.assign(url))}>
-        Open its own page
-      </button>{" "}
-      to steer it.
-    </p>
-  );
+    void fetchRuns().then(({ runs }) => setSteers(runs.some((each) => each.run === run && each.live)));
+  }, [run, status]);
+  return steers;
 }
 
 function Header({ board, connected }: { board: Board; connected: boolean }) {
@@ -69,14 +56,14 @@ function Header({ board, connected }: { board: Board; connected: boolean }) {
         <h1>{board.title}</h1>
         <p class="hint">
           {board.plan}, run {board.run}, on {board.branch}
-          {board.mode === "rehearsal" ? ", rehearsal" : ""}
+          {board.mode === "rehearsal" ? ", a REHEARSAL" : ""}
           {running && report === undefined && !connected ? ", connection lost: trying again" : ""}
         </p>
       </div>
       <dl>
         <div>
           <dt>State</dt>
-          <dd class={`status ${board.status}`}>{board.stopping && running ? "stopping" : board.status}</dd>
+          <dd class={`status ${board.status}`}>{statusWords(board)}</dd>
         </div>
         <div>
           <dt>Time</dt>
@@ -103,7 +90,7 @@ function Controls({ board }: { board: Board }) {
   const [said, setSaid] = useState("");
   const running = board.status === "running" || board.status === "paused";
   if (!running) return null;
-  const act = (path: string, body: object = {}) => void steer(path, body).then(setSaid);
+  const act = (path: string, body: object = {}) => void steer(board.run, path, body).then(setSaid);
   const current = board.phases.find((phase) => phase.status === "running");
   return (
     <div class="controls">
@@ -132,7 +119,7 @@ function Controls({ board }: { board: Board }) {
 }
 
 function Totals({ board }: { board: Board }) {
-  const phases = board.phases.filter((phase) => phase.sessions > 0 || phase.status !== "pending");
+  const { phases } = board;
   const handovers = board.phases
     .filter((phase) => phase.part_of === undefined)
     .reduce((sum, phase) => sum + phase.restarts, 0);
@@ -193,20 +180,45 @@ function Totals({ board }: { board: Board }) {
           </tbody>
         </table>
       </div>
-      {board.phases.flatMap((phase) =>
-        phase.failure === undefined
-          ? []
-          : [
-              <p key={phase.id} class="bad">
-                Phase {phase.id} failed ({phase.failure.category}): {phase.failure.message}
-              </p>,
-            ],
-      )}
+    </section>
+  );
+}
+
+/** Why, before anything else: the reason, what the gates printed last, and the command that comes next. */
+function Failures({ board }: { board: Board }) {
+  const failed = board.phases.filter((phase) => phase.failure !== undefined);
+  if (failed.length === 0) return null;
+  return (
+    <section class="panel failure" aria-label="What failed">
+      {failed.map((phase) => (
+        <article key={phase.id}>
+          <h2 class="bad">
+            Phase {phase.id} failed ({phase.failure?.category})
+          </h2>
+          <p>{phase.failure?.message}</p>
+          {failingGates(phase).map(({ name, why, tail }) => (
+            <details key={name} open>
+              <summary>
+                Gate {name}: {why}
+              </summary>
+              {tail.length === 0 ? null : (
+                <pre class="tail" tabIndex={0}>
+                  {tail.join("\n")}
+                </pre>
+              )}
+            </details>
+          ))}
+          <p>
+            Next: <code>{nextCommand(phase, board)}</code>
+          </p>
+        </article>
+      ))}
     </section>
   );
 }
 
 function Activities({ board }: { board: Board }) {
+  if (board.activities.length === 0) return null;
   return (
     <section class="panel" aria-label="Last activities">
       <h2>Last activities</h2>
