@@ -5,6 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import type { ToolName } from "../tools/tools.js";
+import { commentIn, newFile } from "./comment.js";
 import { type Conversation, type GivenTask, isCallOf, kindsIn, readConversation, segnoTool } from "./conversation.js";
 import { call, message, type Reply, type ReplyBlock, say } from "./reply.js";
 import { lastTexts, type ModelRequest, userTexts } from "./request.js";
@@ -74,8 +75,11 @@ function work(conversation: Conversation, options: WorkerOptions): Reply {
   }
   const last = turns.at(-1);
   const refused = last?.calls.find((made) => made.name === "Write" && made.result?.isError === true);
-  // Claude Code wants an existing file to be read before it is overwritten.
   if (refused !== undefined && OPENING.exec(last?.text ?? "")?.[1] === next.id) {
+    // Real sources are not overwritten: they get a line that leaves them valid, and the task a file of its own.
+    const { path, given } = fileOfTask(conversation.prompt, phase, next);
+    if (!given) return message(say(`Task ${next.id}: ${next.title}`), ...reports, ...beside(phase, next, path));
+    // What the plan itself gives is written; Claude Code wants an existing file to be read before.
     return message(
       say(`The file exists: reading it first.`),
       call("Read", { file_path: String(refused.input.file_path) }),
@@ -95,6 +99,17 @@ function doTask({ prompt, phase }: Conversation, task: GivenTask, { charsPerTask
   return [...blocks, call("Write", { file_path: path, content })];
 }
 
+function beside(phase: string, task: GivenTask, path: string): ReplyBlock[] {
+  const text = `Task ${task.id} of phase ${phase}, rehearsed`;
+  const line = commentIn(path, text);
+  const own = call("Write", { file_path: ownFile(phase, task), content: `${text}: ${task.title}\n` });
+  if (line === undefined) return [own];
+  const command = `printf '\\n%s\\n' '${line.replaceAll("'", "")}' >> '${path}'`;
+  return [call("Bash", { command, description: `Touch ${path}` }), own];
+}
+
+const ownFile = (phase: string, task: GivenTask): string => `segno-rehearsal/phase-${phase}-task-${task.id}.md`;
+
 /** A command with an output of about this many characters, in lines like a build log's. */
 function noise(task: string, chars: number): string {
   const lines = Math.max(1, Math.round(chars / 80));
@@ -102,22 +117,28 @@ function noise(task: string, chars: number): string {
 }
 
 /** The file a task names in backticks, with the code block that follows it, if the plan gives one. */
-function fileOfTask(prompt: string, phase: string, task: GivenTask): { path: string; content: string } {
+function fileOfTask(
+  prompt: string,
+  phase: string,
+  task: GivenTask,
+): { path: string; content: string /** The plan says what is in it. */; given: boolean } {
   const lines = prompt.split("\n");
   const start = lines.findLastIndex(
     (line) => /^\s*- \[[ x]\]/.test(line) && line.includes(task.title) && line.includes("`"),
   );
   const named = start < 0 ? undefined : /`([\w./-]+\.\w+)`/.exec(lines[start] as string)?.[1];
-  const path = named ?? `segno-rehearsal/phase-${phase}-task-${task.id}.md`;
+  const path = named ?? ownFile(phase, task);
   const rest = start < 0 ? [] : lines.slice(start + 1);
   const end = rest.findIndex((line) => /^\s*- \[[ x]\]|^#/.test(line));
   const own = end < 0 ? rest : rest.slice(0, end);
   const open = own.findIndex((line) => /^\s*```/.test(line));
   const close = own.findIndex((line, index) => index > open && /^\s*```\s*$/.test(line));
-  if (open < 0 || close < 0) return { path, content: `Task ${task.id} of phase ${phase}: ${task.title}\n` };
+  if (open < 0 || close < 0)
+    return { path, content: newFile(path, `Task ${task.id} of phase ${phase}: ${task.title}`), given: false };
   const indent = /^\s*/.exec(own[open] as string)?.[0].length ?? 0;
   return {
     path,
+    given: true,
     content: `${own
       .slice(open + 1, close)
       .map((line) => line.slice(indent))

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { good, type Result } from "../../engine/failure.js";
+import { setUpCheckout } from "../../engine/set-up.js";
 import { planOptions, preparePlan, startRun } from "../../engine/start.js";
 import type { PlanOptions } from "../../plan/model.js";
 import { removeOldRehearsals } from "../../rehearsal/past.js";
@@ -8,6 +9,7 @@ import { EXAMPLE_PLAN, rehearsalEnv, type Stage, sameFolder, stageClone, stageEx
 import { worker } from "../../rehearsal/worker.js";
 import { FileStore } from "../../store/file.js";
 import { RunView } from "../../view/board.js";
+import { gatesReport } from "../../view/gates-report.js";
 import { agentFor } from "../agent.js";
 import { conduct } from "../conduct.js";
 import { readFormat } from "../format.js";
@@ -65,7 +67,7 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
   await removeOldRehearsals(async (top) => (await holderHere(new FileStore(top))) !== undefined);
   const set = await stageFor(cwd, plan, options);
   if (!set.ok) return printFailure(set.failure, json);
-  const { stage, place } = set.value;
+  const { stage, place, from } = set.value;
   const preset = { model: MODEL, permission_mode: "all", ...(example ? { context_limit: 40_000 } : {}) };
   const settings = await readSettings(example ? stage.repository : cwd, flags, preset);
   if (!settings.ok) return printFailure(settings.failure, json);
@@ -87,6 +89,15 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
     const env = rehearsalEnv(stage, standIn.url);
     const prepared = await preparePlan(place, example ? EXAMPLE_PLAN : (plan as string), options);
     if (!prepared.ok) return printFailure(prepared.failure, json);
+    const setUp = await setUpCheckout(stage.repository, {
+      command: example ? undefined : config.worktree_setup,
+      top: from,
+      env: { ...env, HOME: process.env.HOME ?? stage.home },
+      marker: `setup:${process.pid}`,
+      minutes: config.gate_timeout_minutes,
+    });
+    if (setUp !== undefined && !json)
+      console.log(`worktree_setup failed in the clone (${setUp.why}); gates that need it cannot be judged.`);
     const gates = example || flags.enforceGates === true ? "block" : "report";
     const signals = listenToSignals();
     const started = await startRun(
@@ -108,6 +119,9 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
     );
     if (!started.ok) return printFailure(started.failure, json);
     const code = await conduct(started.value, view, signals, { json, dashboard: flags.dashboard, screen });
+    const { store, run } = started.value;
+    const gatesSaid = json ? [] : gatesReport((await store.read(run.state.run)).events);
+    if (gatesSaid.length > 0) console.log(`gates       ${gatesSaid.join("\n            ")}`);
     const twice = [...done.values()].filter((times) => times > 1).length;
     if (!json)
       console.log(
@@ -123,15 +137,15 @@ async function stageFor(
   cwd: string,
   plan: string | undefined,
   options: PlanOptions,
-): Promise<Result<{ stage: Stage; place: string }>> {
+): Promise<Result<{ stage: Stage; place: string; from: string }>> {
   if (plan === undefined) {
     const stage = await stageExample();
-    return good({ stage, place: stage.repository });
+    return good({ stage, place: stage.repository, from: stage.repository });
   }
   const prepared = await preparePlan(cwd, plan, options);
   if (!prepared.ok) return prepared;
   const { repository, parsed } = prepared.value;
   const { top } = repository.git;
   const stage = await stageClone(top, parsed.plan.files);
-  return good({ stage, place: sameFolder(stage, top, cwd) });
+  return good({ stage, place: sameFolder(stage, top, cwd), from: top });
 }

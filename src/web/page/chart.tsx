@@ -120,7 +120,7 @@ export function Chart({ board, tick, only }: Props) {
             <span class="dash soft" /> from here at a natural boundary
           </li>
         ) : null}
-        {layout.cuts.length > 0 ? <li>// a wait, cut short</li> : null}
+        {layout.cuts.length > 0 ? <li>{"// a wait, cut short"}</li> : null}
       </ul>
       <Chosen board={board} point={chosen} />
       <Story board={board} phases={new Set(layout.phases)} />
@@ -151,7 +151,7 @@ function Drawing({ board, layout, chosen }: { board: Board; layout: Layout; chos
         <g key={x} class="cut">
           <rect x={x - 9} y={lanes[0]?.top ?? 0} width={18} height={bottom - (lanes[0]?.top ?? 0)} />
           <text x={x} y={bottom + 15} text-anchor="middle">
-            //
+            {"//"}
           </text>
           <title>{`${span(seconds * 1_000)} in which nobody worked, cut short`}</title>
         </g>
