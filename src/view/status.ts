@@ -89,13 +89,14 @@ export function statusWords({
   questions,
   phases,
 }: Pick<Standing, "status" | "stopping" | "limit" | "questions"> & {
-  phases: readonly Pick<PhaseStanding, "live" | "doing" | "status">[];
+  phases: readonly Pick<PhaseStanding, "id" | "live" | "doing" | "status">[];
 }): string {
   if (status !== "running") return status;
   if (stopping) return "stopping";
   if (limit !== undefined) return `waiting until ${limit.until.slice(11, 16)} UTC`;
+  const asks = new Set(questions.map(({ phase }) => phase));
   const isWorking = phases.some(
-    (phase) => phase.live !== undefined || (phase.doing !== "" && phase.status === "running"),
+    (phase) => !asks.has(phase.id) && (phase.live !== undefined || (phase.doing !== "" && phase.status === "running")),
   );
   return questions.length > 0 && !isWorking ? "waits for you" : status;
 }

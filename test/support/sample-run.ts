@@ -5,6 +5,7 @@ import type { Phase } from "../../src/plan/model.js";
 import type { Fact } from "../../src/run/event.js";
 import { FileStore } from "../../src/store/file.js";
 import { runStarted } from "./run-started.js";
+import { whenOver } from "./scratch.js";
 
 export const SAMPLE = "20260102-030405-abcd";
 
@@ -183,12 +184,15 @@ export const SAMPLE_QUESTION: Fact = {
   minutes: 60,
 };
 
-/** Writes it as a run of this repository. */
-export async function writeSample(top: string, facts: readonly Fact[]): Promise<void> {
+/** Writes it as a run of this repository; `held`: as one that somebody conducts, which is this process. */
+export async function writeSample(top: string, facts: readonly Fact[], held = false): Promise<void> {
   prepareSegnoFolder(top);
   let seconds = 0;
   const now = () => new Date(Date.parse("2026-01-02T03:04:05Z") + seconds++ * 20_000);
   const journal = await new FileStore(top, now).create(SAMPLE, { epoch: 1, redact: (text) => text });
   for (const fact of facts) journal.append([fact]);
   await journal.close();
+  if (!held) return;
+  const locked = await new FileStore(top).lock(SAMPLE);
+  if (locked.ok) whenOver(() => locked.lock.release());
 }

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { eventually } from "../support/eventually.js";
 import { planFiles } from "../support/plans.js";
 import { inPty, type Pty, pidFile } from "../support/pty.js";
 import { SAMPLE_QUESTION, sampleFacts, writeSample } from "../support/sample-run.js";
@@ -14,7 +15,7 @@ const SHOW_CURSOR = "\u001b[?25h";
 
 /** The clock of a run that goes on is the only thing that moves by itself. */
 const still = (frame: string[]): string =>
-  `${frame.map((line) => line.replace(/\s+(running|paused|stopping) {2}\d+:\d\d:\d\d$/, " $1")).join("\n")}\n`;
+  `${frame.map((line) => line.replace(/\s+(running|paused|stopping|waits for you) {2}\d+:\d\d:\d\d$/, " $1")).join("\n")}\n`;
 
 /** Waits for the frame itself: any one of its lines may be there before the rest. */
 async function expectGolden(name: string, pty: Pty): Promise<void> {
@@ -38,10 +39,10 @@ describe.concurrent("the live screen, in a pseudo-terminal", () => {
   ] as const) {
     test(`golden frame at ${columns} by ${rows}, with a question, and after it was left nothing remains`, async () => {
       const repo = scratchRepo({});
-      await writeSample(repo, [...sampleFacts(), SAMPLE_QUESTION]);
+      await writeSample(repo, [...sampleFacts(), SAMPLE_QUESTION], true);
       const env = { PATH: process.env.PATH ?? "", HOME: repo };
       const pty = inPty([process.execPath, SEGNO, "watch"], { cwd: repo, env, columns, rows });
-      await pty.until((lines) => lines.some((line) => line.includes("a answer")), "the screen");
+      await pty.until((lines) => lines.some((line) => line.includes("1-2 answer")), "the screen");
       await expectGolden(`${columns}x${rows}`, pty);
       pty.resize(110, 30);
       await pty.until((lines) => lines.includes("─".repeat(110)), "the screen in its new size");
@@ -58,7 +59,7 @@ describe.concurrent("the live screen, in a pseudo-terminal", () => {
 
   test("NO_COLOR: no colour at all", async () => {
     const repo = scratchRepo({});
-    await writeSample(repo, sampleFacts());
+    await writeSample(repo, sampleFacts(), true);
     const env = { PATH: process.env.PATH ?? "", HOME: repo, NO_COLOR: "1" };
     const pty = inPty([process.execPath, SEGNO, "watch"], { cwd: repo, env, columns: 100, rows: 30 });
     await pty.until((lines) => lines.some((line) => line.includes("q quit")), "the screen");
@@ -82,15 +83,18 @@ describe.concurrent("the live screen, in a pseudo-terminal", () => {
     const place = await site({ repo: scratchRepo({ ...files, ".segno/config.yaml": "gates:\n  looks: manual\n" }) });
     const options = { cwd: place.repo, env: place.env, columns: 100, rows: 30 };
     const pty = inPty([process.execPath, SEGNO, "run", "PLAN.md"], options);
-    await pty.until((lines) => lastLine(lines).includes("a answer"), "the question");
+    await pty.until(
+      (lines) => lastLine(lines).includes("1-3 answer") && (lines[0] ?? "").includes("waits for you"),
+      "the question",
+    );
     pty.type("v");
     pty.type("p");
     await pty.until((lines) => (lines[0] ?? "").includes("paused"), "the pause");
     pty.type("p");
-    await pty.until((lines) => (lines[0] ?? "").includes("running"), "the going on");
-    pty.type("a");
-    await pty.until((lines) => lastLine(lines).includes("Answer with the key"), "the prompt");
-    pty.type("p");
+    await pty.until((lines) => (lines[0] ?? "").includes("waits for you"), "the going on");
+    // The footer's own keys answer nothing.
+    expect(pty.frame().some((line) => /^ {2}1 {2}pass /.test(line))).toBe(true);
+    pty.type("1");
     await pty.until((lines) => lines.some((line) => /● 1 .*done/.test(line)), "the first phase's end");
     pty.type("q");
     await pty.until((lines) => lastLine(lines).includes("d detach"), "the question how to leave");
@@ -105,6 +109,85 @@ describe.concurrent("the live screen, in a pseudo-terminal", () => {
     second.type("q");
     expect(await second.ended).toBe(0);
     expect(git(place.repo, "status", "--porcelain", "--untracked-files=no")).toBe("");
+  });
+
+  test("a question over several lines, which of how many, what counts when nobody answers; n shows the next", async () => {
+    const repo = scratchRepo({});
+    const second = { ...SAMPLE_QUESTION, question: "3/a1/ask", phase: "3", text: "The second question?" } as const;
+    await writeSample(repo, [...sampleFacts(), SAMPLE_QUESTION, second], true);
+    const env = { PATH: process.env.PATH ?? "", HOME: repo };
+    const pty = inPty([process.execPath, SEGNO, "watch"], { cwd: repo, env, columns: 80, rows: 24 });
+    await pty.until((lines) => lines.some((line) => line.startsWith("? 1 of 2, phase 2: Everything")), "the question");
+    const frame = pty.frame();
+    const at = frame.findIndex((line) => line.startsWith("? 1 of 2"));
+    expect(frame[at + 1]).toBe("  at: the output of the new pipeline");
+    expect(frame.some((line) => /when nobody answers: fail, at \d\d:\d\d UTC/.test(line))).toBe(true);
+    pty.type("n");
+    await pty.until((lines) => lines.some((line) => line.startsWith("? 2 of 2, phase 3: The second")), "the next one");
+    pty.type("qd");
+    expect(await pty.ended).toBe(0);
+  });
+
+  test("a run whose conductor was killed is interrupted, with the command that goes on", async () => {
+    const repo = scratchRepo({});
+    await writeSample(repo, sampleFacts());
+    const env = { PATH: process.env.PATH ?? "", HOME: repo };
+    const pty = inPty([process.execPath, SEGNO, "watch"], { cwd: repo, env, columns: 120, rows: 24 });
+    const frame = await pty.until((lines) => (lines[0] ?? "").includes("interrupted"), "that it is interrupted");
+    expect(lastLine(frame)).toContain("segno resume 20260102-030405-abcd");
+    pty.type("q");
+    expect(await pty.ended).toBe(0);
+  });
+
+  test("a screen that is killed gives the terminal back: no raw mode, no other screen", async () => {
+    const repo = scratchRepo({});
+    await writeSample(repo, sampleFacts(), true);
+    const env = { PATH: process.env.PATH ?? "", HOME: repo };
+    // A shell that outlives it, as a person's does.
+    const shell = `${process.execPath} ${SEGNO} watch; stty -a > ${repo}.stty; echo over`;
+    const pty = inPty(["/bin/sh", "-c", shell], { cwd: repo, env, columns: 90, rows: 24 });
+    await pty.until((lines) => lines.some((line) => line.includes("q quit")), "the screen");
+    const parent = readFileSync(pidFile(repo), "utf8").trim();
+    const [child] = readFileSync(`/proc/${parent}/task/${parent}/children`, "utf8").trim().split(" ");
+    process.kill(Number(child), "SIGKILL");
+    await eventually("the terminal is given back", () => {
+      const after = pty.raw().slice(pty.raw().lastIndexOf(ENTER));
+      return after.includes(LEAVE) && after.includes(SHOW_CURSOR);
+    });
+    await pty.ended;
+    await eventually("raw mode is over", () => / icanon/.test(readFileSync(`${repo}.stty`, "utf8")));
+  });
+
+  test("a failed phase shows what its gate printed last", async () => {
+    const repo = scratchRepo({});
+    const place = { phase: "2", attempt: 1 } as const;
+    await writeSample(repo, [
+      ...sampleFacts(),
+      {
+        type: "gate-finished",
+        command: "2/a1/gate/r0/g",
+        ...place,
+        gate: "g",
+        name: "tests",
+        round: 0,
+        passed: false,
+        exit: 1,
+        ms: 1,
+        why: "exit 1",
+        output: "sha256:",
+        tail: "AssertionError: expected 9998 to be 10000",
+      },
+      { type: "phase-failed", ...place, category: "gate_failed", message: "tests", recommendation: "ask" },
+      { type: "run-failed", phases: ["2"] },
+    ]);
+    const env = { PATH: process.env.PATH ?? "", HOME: repo };
+    const pty = inPty([process.execPath, SEGNO, "watch"], { cwd: repo, env, columns: 80, rows: 24 });
+    const frame = await pty.until((lines) => lines.some((line) => line.includes("│ AssertionError")), "the reason");
+    expect(frame.some((line) => line.includes("2  gate tests: exit 1"))).toBe(true);
+    // Nobody works: there is no gauge.
+    expect(frame.some((line) => line.includes("█"))).toBe(false);
+    pty.type("q");
+    expect(await pty.ended).toBe(0);
   });
 
   test("SIGTERM gives the terminal back; the run it belonged to stops cleanly", async () => {
