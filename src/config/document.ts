@@ -30,9 +30,13 @@ export function configurationPage(): string {
   const sections = keys().map(([key, value]) => keySection(key, value));
   return `# Configuration
 
-\`.segno/config.yaml\` at the repository's top level. Flags win over the environment
-(\`SEGNO_CONTEXT_THRESHOLD=70\`), that over the file, that over the defaults. A key that is not listed here is an error.
-\`segno config\` shows what counts, and why.
+\`.segno/config.yaml\` at the repository's top level, and your own \`~/.config/segno/config.yaml\` for all of them. Flags win
+over the environment (\`SEGNO_CONTEXT_THRESHOLD=70\`), that over the project's file, that over your own, that over the
+defaults. A key that is not listed here is an error. \`segno config\` shows what counts, and why; \`segno config set\`
+changes it.
+
+Anyone may have committed a project's file. So it may narrow what your own permits, and never widen it: a lower
+\`permission_mode\`, smaller budgets, more \`denied_tools\` and \`env_deny\`, fewer \`allowed_tools\`, a \`sandbox\`.
 
 ${sections.join("\n")}`;
 }

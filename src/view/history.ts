@@ -168,6 +168,10 @@ function ofRun(history: History, event: RunEvent): void {
     }
     case "warned":
       return notice(history, event, "warning", event.message);
+    case "gates-baselined":
+      for (const { name, passed } of event.results)
+        if (!passed) notice(history, event, "warning", `gate ${name} fails already, before the first phase`);
+      return;
     case "forecast-made":
       for (const warning of event.warnings) notice(history, event, "forecast", warning);
       return;

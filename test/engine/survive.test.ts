@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { findProcesses } from "../../src/agents/processes.js";
@@ -165,7 +165,7 @@ describe.concurrent("going on", () => {
 });
 
 describe.concurrent("while the run rests, the checkout is the user's", () => {
-  test("what they edit, add and stage between a failure and the resume is never committed, and the phase's own version is", async () => {
+  test("what they edit, add and stage between a failure and the resume is never committed, and what the phase left is kept beside it", async () => {
     const repo = scratchRepo({
       ...planFiles([{ id: "1", tasks: 2, gates: ["test -f by-hand.txt"] }]),
       "theirs.txt": "a\n",
@@ -173,7 +173,8 @@ describe.concurrent("while the run rests, the checkout is the user's", () => {
     });
     const place = await site({ repo });
     expect((await place.segno(["run", "PLAN.md"]).ended).code).toBe(1);
-    const phases = readFileSync(join(repo, "out/1-1.txt"), "utf8");
+    expect(existsSync(join(repo, "out"))).toBe(false);
+    mkdirSync(join(repo, "out"));
     writeFileSync(join(repo, "out/1-1.txt"), "the user's own version\n");
     writeFileSync(join(repo, "theirs.txt"), "edited\n");
     writeFileSync(join(repo, "by-hand.txt"), "added\n");
@@ -183,16 +184,17 @@ describe.concurrent("while the run rests, the checkout is the user's", () => {
     expect(resumed.stdout).toContain("left out of its commits");
     expect(git(repo, "show", "--name-only", "--format=", "HEAD").split("\n").sort()).toEqual([
       "PLAN.md",
-      "out/1-1.txt",
       "out/1-2.txt",
       "plan/phase-1.md",
     ]);
-    expect(git(repo, "show", "HEAD:out/1-1.txt")).toBe(phases.trim());
+    // Where they wrote the same file it stays theirs, and is named; the phase's own version is kept.
+    expect(resumed.stdout).toContain("What an earlier attempt left in out/1-1.txt does not fit what came since");
+    expect(git(repo, "show", `refs/segno/${runIn(repo)}/aside/1-a1:out/1-1.txt`)).toContain("1.1");
     expect(readFileSync(join(repo, "out/1-1.txt"), "utf8")).toBe("the user's own version\n");
     expect(git(repo, "status", "--porcelain").split("\n")).toEqual([
-      " M out/1-1.txt",
       "M  theirs.txt",
       "?? by-hand.txt",
+      "?? out/1-1.txt",
     ]);
   });
 

@@ -144,7 +144,7 @@ describe.concurrent("the live screen, in a pseudo-terminal", () => {
     await writeSample(repo, sampleFacts(), true);
     const env = { PATH: process.env.PATH ?? "", HOME: repo };
     // A shell that outlives it, as a person's does.
-    const shell = `${process.execPath} ${SEGNO} watch; stty -a > ${repo}.stty; echo over`;
+    const shell = `${process.execPath} ${SEGNO} watch; until [ -e ${repo}.go ]; do sleep 0.1; done; stty -a > ${repo}.stty`;
     const pty = inPty(["/bin/sh", "-c", shell], { cwd: repo, env, columns: 90, rows: 24 });
     await pty.until((lines) => lines.some((line) => line.includes("q quit")), "the screen");
     const parent = readFileSync(pidFile(repo), "utf8").trim();
@@ -154,8 +154,9 @@ describe.concurrent("the live screen, in a pseudo-terminal", () => {
       const after = pty.raw().slice(pty.raw().lastIndexOf(ENTER));
       return after.includes(LEAVE) && after.includes(SHOW_CURSOR);
     });
+    writeFileSync(`${repo}.go`, "");
     await pty.ended;
-    await eventually("raw mode is over", () => / icanon/.test(readFileSync(`${repo}.stty`, "utf8")));
+    expect(readFileSync(`${repo}.stty`, "utf8")).toMatch(/ icanon/);
   });
 
   test("a failed phase shows what its gate printed last", async () => {

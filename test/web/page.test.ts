@@ -8,6 +8,7 @@ import { readConversation } from "../../src/rehearsal/conversation.js";
 import { call, message } from "../../src/rehearsal/reply.js";
 import { CHROMIUM, expectAccessible, openBrowser, watchRequests } from "../support/browser.js";
 import { planFiles } from "../support/plans.js";
+import { sampleFacts, writeSample } from "../support/sample-run.js";
 import { scratchFolder, scratchRepo } from "../support/scratch.js";
 import { type Running, type Site, site } from "../support/segno.js";
 import { TOOL_PREFIX } from "../support/tool-prefix.js";
@@ -83,13 +84,8 @@ describe.skipIf(CHROMIUM === undefined)("the web page, in Chromium", () => {
     const pass = page.getByRole("button", { name: /^pass/ });
     await pass.waitFor({ timeout: 120_000 });
     await picture(page, "question");
-    await pass.click();
-    await page.locator(".card.done").first().waitFor({ timeout: 60_000 });
-    await page.locator("dd.status.completed").waitFor({ timeout: 120_000 });
-    expect((await running.ended).code).toBe(0);
-    expect(strange).toEqual([]);
-
-    // What is over is shown by a server of its own.
+    expect(await page.getByText(/Without an answer by .*, later counts/).count()).toBe(1);
+    // It can be answered from the dashboard, which is a server of its own.
     const looking = place.segno(["dashboard", "--no-open", "--json"]);
     const link = await new Promise<string>((resolve) => {
       void looking.event((event) => {
@@ -97,11 +93,20 @@ describe.skipIf(CHROMIUM === undefined)("the web page, in Chromium", () => {
         return "link" in event;
       });
     });
-    const origin = new URL(link).origin;
     const past = await browser.newPage({ viewport: { width: 1280, height: 900 }, colorScheme: "light" });
-    const elsewhere = watchRequests(past, origin);
     past.on("pageerror", (error) => problems.push(String(error)));
     await past.goto(link);
+    await past.getByRole("link", { name: "Test plan" }).click();
+    await past.getByRole("button", { name: /^pass/ }).click();
+    await page.locator(".card.done").first().waitFor({ timeout: 60_000 });
+    await page.locator("dd.status.completed").waitFor({ timeout: 120_000 });
+    expect((await running.ended).code).toBe(0);
+    expect(strange).toEqual([]);
+
+    // What is over is shown there, too.
+    const elsewhere = watchRequests(past, new URL(link).origin);
+    await past.goto(new URL("/#/", link).href);
+    await past.reload();
     await past.getByRole("link", { name: "Test plan" }).waitFor();
     await expectAccessible(past);
     await past.getByRole("link", { name: "Test plan" }).click();
@@ -111,7 +116,7 @@ describe.skipIf(CHROMIUM === undefined)("the web page, in Chromium", () => {
     // With the keyboard alone: a reading, and what it was.
     await past.locator(".chart").focus();
     for (let steps = 0; steps < 3; steps++) await past.keyboard.press("ArrowRight");
-    await expect.poll(() => past.locator(".chosen").textContent()).toMatch(/tokens, \d+ % of 36k/);
+    await expect.poll(() => past.locator("div.chosen").textContent()).toMatch(/tokens, \d+ % of 36k/);
     await expectAccessible(past);
 
     // A phase: sessions, checkpoints with what git contradicts, gate output, tools: all of it as text.
@@ -163,6 +168,46 @@ describe.skipIf(CHROMIUM === undefined)("the web page, in Chromium", () => {
     expect(problems).toEqual([]);
     looking.kill("SIGTERM");
     expect((await looking.ended).code).toBe(0);
+  });
+
+  test("a run that failed: why comes first, with what the gate printed; on a phone the plan stacks", async () => {
+    const repo = scratchRepo({});
+    const place = { phase: "2", attempt: 1 } as const;
+    await writeSample(repo, [
+      ...sampleFacts(),
+      {
+        type: "gate-finished",
+        command: "2/a1/gate/r0/g",
+        ...place,
+        gate: "g",
+        name: "tests",
+        round: 0,
+        passed: false,
+        exit: 1,
+        ms: 1,
+        why: "exit 1",
+        output: "sha256:",
+        tail: "AssertionError: expected 9998 to be 10000",
+      },
+      { type: "phase-failed", ...place, category: "gate_failed", message: "tests", recommendation: "ask" },
+      { type: "run-failed", phases: ["2"] },
+    ]);
+    const file = join(scratchFolder(), "failed.html");
+    const looked = await site({ repo });
+    expect((await looked.segno(["report", "--html", file]).ended).code).toBe(0);
+    const browser = await openBrowser();
+    const page = await browser.newPage({ viewport: { width: 390, height: 800 } });
+    await page.goto(`file://${file}`);
+    const first = page.locator("main > section").first();
+    expect(await first.textContent()).toContain("AssertionError: expected 9998 to be 10000");
+    expect(await first.textContent()).toContain("segno resume 20260102-030405-abcd");
+    const all = await page.locator(".card").all();
+    const cards = await Promise.all(all.map(async (card) => (await card.boundingBox())?.x));
+    expect(new Set(cards).size).toBe(1);
+    // One line per session, all of them within the plot, and the threshold on it.
+    expect(await page.locator(".chart path.line").count()).toBe(4);
+    expect(await page.locator(".chart .hard line").count()).toBe(1);
+    await expectAccessible(page);
   });
 
   test("stop works, and who has no business here is refused", async () => {

@@ -1,8 +1,9 @@
+import { asideRef } from "../../git/aside.js";
 import { asGitError, Git, GitError } from "../../git/git.js";
 import { tipOf } from "../../git/merge.js";
 import { baselineOf, type PhaseBaseline, takeBaseline } from "../../git/start.js";
 import { ensureWorktree, phaseBranch } from "../../git/worktree.js";
-import type { Attempt, Worktree } from "../../run/phase.js";
+import { type Attempt, revise, type Worktree } from "../../run/phase.js";
 import { stateOfPhase } from "../../run/state.js";
 import { mergeTargetOf } from "../checkout.js";
 import { readHandoffs } from "../handoff.js";
@@ -99,8 +100,13 @@ async function takeCheckout(
   before: Attempt | undefined,
 ): Promise<Taken> {
   const { run, git } = held;
+  if (before !== undefined && before.commits.aside === undefined) {
+    // Segno may have ended after it was set aside, and before that was written down.
+    const aside = await commitAt(git, asideRef(run.state.run, phase, before.number));
+    if (aside !== undefined) await takeBack(held, phase, revise(before, "commits", { aside }), git);
+    return before.origin;
+  }
   const left = before ?? (await leftByAnother(held, phase));
-  if (before !== undefined && before.commits.aside === undefined) return before.origin;
   const name = `phase-${phase}-a${attempt}`;
   // Where a repeat finds it taken already, what came back since is not part of it.
   const again = left === undefined ? undefined : await baselineOf(git, run.state.run, name);
@@ -112,14 +118,19 @@ async function takeCheckout(
 /** What a run before this one set aside, as the handoff says that it left. */
 async function leftByAnother({ run, git, top }: HeldRun, phase: string): Promise<LeftAside | undefined> {
   const { aside } = readHandoffs(top, run.state.plan).get(phase) ?? {};
-  const sha = aside === undefined ? "" : (await git.attempt(["rev-parse", "--verify", "--quiet", aside])).stdout.trim();
-  if (sha === "") return undefined;
+  const sha = aside === undefined ? undefined : await commitAt(git, aside);
+  if (sha === undefined) return undefined;
   const nothing = { sessions: [], sessionsBefore: 0, tasksDone: [], tasksAtSessionStart: 0, idleHandovers: 0 };
   return {
     number: 1,
     progress: nothing,
     commits: { made: [], finished: 0, failure: undefined, aside: sha, settled: false },
   };
+}
+
+async function commitAt(git: Git, ref: string): Promise<string | undefined> {
+  const { stdout } = await git.attempt(["rev-parse", "--verify", "--quiet", `${ref}^{commit}`]);
+  return stdout.trim() || undefined;
 }
 
 type LeftAside = Pick<Attempt, "number" | "progress" | "commits">;
