@@ -206,7 +206,7 @@ describe.concurrent("a failure says why", () => {
       repo: scratchRepo(planFiles([{ id: "1" }])),
       behave: (request, worker) =>
         isWork(request) && !JSON.stringify(request.messages).includes("phase_result was called")
-          ? message(call("Bash", { command: "echo hello > out.txt", description: "try" }))
+          ? message(call("Bash", { command: "npm test", description: "try" }))
           : worker(request),
     });
     const env = { SEGNO_PERMISSION_MODE: "edits", SEGNO_STUCK_LIMIT: "1" };

@@ -36,12 +36,16 @@ export function RunPage({ run, live }: { run: string; live: Live }) {
 
 /** Whether somebody conducts the run, who can be told what to do. */
 function useSteers(run: string, status: string | undefined): boolean {
-  const [steers, setSteers] = useState(false);
+  const [live, setLive] = useState(false);
+  const goesOn = status === "running" || status === "paused";
   useEffect(() => {
-    if (report !== undefined) return;
-    void fetchRuns().then(({ runs }) => setSteers(runs.some((each) => each.run === run && each.live)));
-  }, [run, status]);
-  return steers;
+    // With the run its own server goes, too.
+    if (report !== undefined || !goesOn) return;
+    fetchRuns()
+      .then(({ runs }) => setLive(runs.some((each) => each.run === run && each.live)))
+      .catch(() => setLive(false));
+  }, [run, goesOn]);
+  return live && goesOn;
 }
 
 function Header({ board, connected }: { board: Board; connected: boolean }) {
