@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { call, message } from "../../src/rehearsal/reply.js";
 import type { ModelRequest } from "../../src/rehearsal/request.js";
+import { eventually } from "../support/eventually.js";
 import { planFiles } from "../support/plans.js";
 import { git, scratchRepo } from "../support/scratch.js";
 import { latch, SEGNO, type Site, site } from "../support/segno.js";
@@ -265,7 +266,57 @@ describe.concurrent("the configuration", () => {
   });
 });
 
+describe.concurrent("a rehearsal", () => {
+  test("leaves real sources valid, says what it found about gates, is listed, and is begun anew when it was stopped", async () => {
+    const source = "export const answer = 42;\n";
+    const files = planFiles([{ id: "1", tasks: ["Change `src/answer.mjs`"], gates: ["node --check src/answer.mjs"] }]);
+    const place = await site({ repo: scratchRepo({ ...files, "src/answer.mjs": source }) });
+    const env = { TMPDIR: place.home };
+    const ran = await place.segno(["rehearse", "PLAN.md"], { env }).ended;
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(ran.stdout).toMatch(/gates {7}gate 1 \(phase 1\): passed/);
+    const listed = JSON.parse((await place.segno(["runs", "--rehearsals", "--json"], { env }).ended).stdout);
+    expect(listed).toHaveLength(1);
+    const changed = readFileSync(join(listed[0].repository, "src/answer.mjs"), "utf8");
+    expect(changed.startsWith(source)).toBe(true);
+    expect(changed).toContain("// Task 1.1 of phase 1");
+    expect(readFileSync(join(place.repo, "src/answer.mjs"), "utf8")).toBe(source);
+    const stopping = place.segno(["rehearse", "--example"], { env });
+    await eventually("it works", () => /\n\d\d:\d\d:\d\d {2}1 /.test(stopping.said()));
+    stopping.kill("SIGTERM");
+    const stopped = await stopping.ended;
+    expect([stopped.code, stopped.stdout]).toEqual([3, expect.stringContaining("a rehearsal is begun anew")]);
+    expect(stopped.stdout).not.toContain("segno resume");
+    // The oldest goes with the next one.
+    for (let n = 0; n < 2; n++) await place.segno(["rehearse", "PLAN.md", "--plain"], { env }).ended;
+    expect(readdirSync(place.home).filter((name) => name.startsWith("segno-rehearsal-"))).toHaveLength(3);
+  });
+});
+
 describe.concurrent("the rest", () => {
+  test("who only looks runs no command that a project's file names", async () => {
+    const evil = "touch hacked";
+    const files = planFiles([{ id: "1", gates: [evil] }]);
+    const config = `worktree_setup: ${evil}\ntest_command: ${evil}\ngates:\n  lint: ${evil}\nnotify:\n  - command: ${evil}\n`;
+    const place = await site({ repo: scratchRepo({ ...files, ".segno/config.yaml": config }) });
+    for (const args of [["doctor"], ["audit", "PLAN.md"], [], ["config"], ["status"], ["forecast", "PLAN.md"]])
+      await place.segno(args).ended;
+    expect(existsSync(join(place.repo, "hacked"))).toBe(false);
+  });
+
+  test("the dashboard says how it is reached from another machine, and why it is on this one only", async () => {
+    const place = await site({ repo: scratchRepo({}) });
+    const looking = place.segno(["dashboard", "--no-open"]);
+    await eventually("it listens", async () => {
+      const [port] = /127\.0\.0\.1:(\d+)/.exec(looking.said()) ?? [];
+      return port !== undefined;
+    });
+    looking.kill("SIGTERM");
+    const { stdout } = await looking.ended;
+    expect(stdout).toMatch(/ssh -N -L (\d+):127\.0\.0\.1:\1 \S+@\S+/);
+    expect(stdout).toContain("on this machine only, because");
+  });
+
   test("whoever stops reading ends a command quietly", async () => {
     const place = await site({ repo: scratchRepo(planFiles([{ id: "1" }])) });
     await place.segno(["run", "PLAN.md"]).ended;

@@ -28,7 +28,7 @@ test("a command, a webhook and ntfy are told; ones that fail are said once, and 
   const file = join(scratchFolder(), "told");
   // What a plan says must never become part of a command.
   const title = 'Evil $(touch hacked) `touch hacked` "; touch hacked';
-  const repo = scratchRepo(planFiles([{ id: "1", title, gates: ["false"] }]));
+  const repo = scratchRepo(planFiles([{ id: "1", title, gates: ["echo the reason of it; false"] }]));
   const run = await rehearse({
     repo,
     config: {
@@ -57,6 +57,7 @@ test("a command, a webhook and ntfy are told; ones that fail are said once, and 
   });
   const ntfy = got.find(({ path }) => path === "/topic");
   expect(ntfy?.body).toContain("gate_failed");
+  expect(ntfy?.body).toContain("the reason of it");
   expect(ntfy?.headers.title).toBe("Test plan: phase 1 failed");
   const warned = run.of("warned").map((event) => event.message);
   expect(warned.filter((message) => message.includes("the server answered 500"))).toHaveLength(1);

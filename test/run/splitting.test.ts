@@ -225,3 +225,62 @@ describe("a phase is split", () => {
     expect(types).not.toContain("phase-split");
   });
 });
+
+describe("a phase that was split, and is left out", () => {
+  const parts: Fact[] = ["20a", "20b"].map((id) => ({
+    type: "command-issued",
+    phase: id,
+    command: { type: "start-phase", id: `${id}/a1/start`, phase: id, attempt: 1, apart: true },
+  }));
+  const split = (): RunState => {
+    const plan = PLAN.phases[0];
+    if (plan === undefined) throw new Error("no phase");
+    const part = (id: string, from: number, to: number) => ({
+      ...plan,
+      id,
+      title: id,
+      tasks: plan.tasks.slice(from, to),
+      gates: [],
+    });
+    return fold({}, [
+      { type: "phase-split", ...PLACE, cause: "requested", reason: "large", parts: [part("20a", 0, 1), part("20b", 1, 2)] },
+    ]);
+  };
+  const next = (state: RunState, fact: Fact): RunState =>
+    evolve(state, { v: 2, seq: state.seq + 1, at: state.now, epoch: 1, ...fact } as RunEvent);
+
+  test("its parts are left out with it: what waits at once, what is under way when it has come to an end", () => {
+    const [first] = parts;
+    if (first === undefined) throw new Error("no part");
+    let state = next(next(split(), first), { type: "skip-requested", phase: "20", by: "test" });
+    for (const decision of decide(state)) if (decision.type === "conclude") state = next(state, decision.fact);
+    expect(state.phases.get("20b")?.step).toBe("skipped");
+    expect(state.phases.get("20")?.step).toBe("split");
+    const started: Fact = {
+      type: "phase-started",
+      command: "20a/a1/start",
+      phase: "20a",
+      attempt: 1,
+      head: "h",
+      baseline: "b",
+      staged: [],
+      worktree: { branch: "x" },
+    };
+    state = next(state, started);
+    for (let rounds = 0; rounds < 5 && state.status === "running"; rounds++)
+      for (const decision of decide(state)) if (decision.type === "conclude") state = next(state, decision.fact);
+    expect([...state.phases.values()].map(({ step }) => step)).toEqual(["skipped", "skipped", "skipped"]);
+  });
+
+  test("also one that failed because of a part", () => {
+    let state = next(split(), {
+      type: "phase-failed",
+      ...PLACE,
+      category: "agent_error",
+      message: "m",
+      recommendation: "ask",
+    });
+    state = next(state, { type: "skip-requested", phase: "20", by: "test" });
+    expect([...state.phases.values()].map(({ step }) => step)).toEqual(["skipped", "skipped", "skipped"]);
+  });
+});

@@ -22,6 +22,8 @@ export interface Running {
   /** Resolves with the first event (from `--json`) that fits; rejects when the process ends without one. */
   event(fits: (event: RunEvent) => boolean): Promise<RunEvent>;
   kill(signal: NodeJS.Signals): void;
+  /** What it printed so far. */
+  said(): string;
 }
 
 export interface Site {
@@ -147,6 +149,7 @@ function start(args: string[], cwd: string, env: Record<string, string>): Runnin
         else waiting.push({ fits, resolve, reject });
       }),
     kill: (signal) => void child.kill(signal),
+    said: () => stdout,
   };
 }
 

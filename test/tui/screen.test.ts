@@ -191,6 +191,22 @@ describe.concurrent("the live screen, in a pseudo-terminal", () => {
     expect(await pty.ended).toBe(0);
   });
 
+  test("a phase failed and its question is open: x stops the run, and the terminal has the reason and the next command", async () => {
+    const files = planFiles([
+      { id: "1", gates: ["echo the reason of it; false"] },
+      { id: "2", dependsOn: ["1"] },
+    ]);
+    const place = await site({ repo: scratchRepo(files) });
+    const env = { ...place.env, SEGNO_MAX_REMEDIATIONS: "0" };
+    const pty = inPty([process.execPath, SEGNO, "run", "PLAN.md"], { cwd: place.repo, env, columns: 90, rows: 30 });
+    await pty.until((lines) => (lines[0] ?? "").includes("waits for you"), "the question");
+    pty.type("x");
+    expect(await pty.ended).toBe(3);
+    const after = pty.raw().split(LEAVE).at(-1) ?? "";
+    expect(after).toContain("the reason of it");
+    expect(after).toMatch(/next: segno resume \d{8}-\d{6}-\w{4}/);
+  });
+
   test("SIGTERM gives the terminal back; the run it belonged to stops cleanly", async () => {
     const place = await site({ repo: scratchRepo(planFiles([{ id: "1", tasks: 40 }])) });
     const options = { cwd: place.repo, env: place.env, columns: 90, rows: 24 };
