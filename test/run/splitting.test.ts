@@ -243,7 +243,13 @@ describe("a phase that was split, and is left out", () => {
       gates: [],
     });
     return fold({}, [
-      { type: "phase-split", ...PLACE, cause: "requested", reason: "large", parts: [part("20a", 0, 1), part("20b", 1, 2)] },
+      {
+        type: "phase-split",
+        ...PLACE,
+        cause: "requested",
+        reason: "large",
+        parts: [part("20a", 0, 1), part("20b", 1, 2)],
+      },
     ]);
   };
   const next = (state: RunState, fact: Fact): RunState =>
