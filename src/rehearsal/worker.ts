@@ -75,16 +75,18 @@ function work(conversation: Conversation, options: WorkerOptions): Reply {
   }
   const last = turns.at(-1);
   const refused = last?.calls.find((made) => made.name === "Write" && made.result?.isError === true);
+  // Claude Code wants an existing file to be read before it is overwritten.
   if (refused !== undefined && OPENING.exec(last?.text ?? "")?.[1] === next.id) {
-    // Real sources are not overwritten: they get a line that leaves them valid, and the task a file of its own.
-    const { path, given } = fileOfTask(conversation.prompt, phase, next);
-    if (!given) return message(say(`Task ${next.id}: ${next.title}`), ...reports, ...beside(phase, next, path));
-    // What the plan itself gives is written; Claude Code wants an existing file to be read before.
     return message(
       say(`The file exists: reading it first.`),
       call("Read", { file_path: String(refused.input.file_path) }),
     );
   }
+  // Real sources are not overwritten: they get a line that leaves them valid, and the task a file of its own.
+  const { path, content, given } = fileOfTask(conversation.prompt, phase, next);
+  const found = last?.calls.find((made) => made.name === "Read" && made.input.file_path === path)?.result?.text;
+  if (!given && found !== undefined && !found.includes(content.trim()))
+    return message(say(`Task ${next.id}: ${next.title}`), ...reports, ...beside(phase, next, path));
   const begun = turns.some((turn) => OPENING.exec(turn.text)?.[1] === next.id);
   if (!begun) options.onTask({ phase, task: next.id });
   return message(say(`Task ${next.id}: ${next.title}`), ...reports, ...doTask(conversation, next, options));
