@@ -15,7 +15,8 @@ if [ ! -e "${flag}" ] && ${when}; then
 fi
 `;
 
-describe.concurrent("kill -9", () => {
+// Each starts several real agents: `npm run test:complete`.
+describe.skipIf(process.env.THOROUGH === undefined).concurrent("kill -9", () => {
   test.each([
     ["once the commit is there", "reference-transaction", '[ "$1" = committed ] && echo "$input" | grep -q /aside/'],
     ["once it has left the checkout", "post-index-change", "git for-each-ref refs/segno | grep -q /aside/"],
