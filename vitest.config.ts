@@ -44,7 +44,10 @@ export default defineConfig({
     coverage: { provider: "v8", include: ["src/**"], reporter: ["text-summary"] },
     projects: [
       { extends: true, test: { name: "fast", include: ["test/**/*.test.ts"], exclude: REAL } },
-      { extends: true, test: { name: "real", include: REAL } },
+      {
+        extends: true,
+        test: { name: "real", include: REAL, globalSetup: ["test/support/build-scripted-agent.ts"] },
+      },
     ],
   },
 });

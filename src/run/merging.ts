@@ -8,7 +8,7 @@ import { commandId } from "./command.js";
 import { conclude, type Decision, failPhase, perform, skipPhase } from "./decision.js";
 import type { FactOf } from "./event.js";
 import type { Folding } from "./folding.js";
-import { type Attempt, type GateResult, isAttempted, type PhaseState, revise, verifying } from "./phase.js";
+import { type Attempt, type GateResult, HUMAN, isAttempted, type PhaseState, revise, verifying } from "./phase.js";
 import { anew, ask } from "./questions.js";
 import { setPhase } from "./readiness.js";
 import { phaseOf, type RunState } from "./state.js";
@@ -141,7 +141,15 @@ export function mergeBegun(state: Folding, event: FactOf<"merge-begun">): void {
   const { attempt } = phase;
   const merge = { base, tip, conflicts, sharing, repairsBefore: attempt.repairs.count };
   const begun = revise(attempt, "train", { merges: attempt.train.merges + 1, merge });
-  setPhase(state, event.phase, verifying(begun, conflicts.length > 0 ? [conflicted] : []));
+  const seen = seenByPerson(state, event.phase, phase.results);
+  setPhase(state, event.phase, verifying(begun, conflicts.length > 0 ? [...seen, conflicted] : seen));
+}
+
+/** What a person looked at and accepted is not asked again because others were merged: their word stays. */
+function seenByPerson({ readiness }: Folding, id: string, results: readonly GateResult[]): GateResult[] {
+  const manual = readiness.planned.get(id)?.gates.filter(({ check }) => check.type === "manual") ?? [];
+  const ids = new Set([HUMAN, ...manual.map((gate) => gate.id)]);
+  return results.filter(({ gate, passed }) => passed && ids.has(gate));
 }
 
 export function phaseMerged(state: Folding, { phase: id, sha, files, into }: FactOf<"phase-merged">): void {

@@ -126,6 +126,9 @@ export interface GateResult {
   output: string;
 }
 
+/** The name of the look that an agent asked for, among the gates. */
+export const HUMAN = "human";
+
 /** What a phase that is over leaves. */
 export interface Left {
   sessions: string[];

@@ -97,9 +97,9 @@ export const waitsForCheckout = (
   phase.attempt.origin.worktree === undefined &&
   active(state, asking, id) >= state.parallel;
 
-/** A person accepted it: what was set aside comes back into the checkout with its commit. */
+/** A person accepted it: its commit, with what was set aside, needs the checkout for itself. */
 const bringsBack = (phase: PhaseState): phase is Extract<PhaseState, { step: "committing" }> =>
-  phase.step === "committing" && !phase.committed && phase.attempt.commits.aside !== undefined;
+  phase.step === "committing" && !phase.committed && phase.attempt.judged.accepted;
 
 /** In a shared checkout, what a failed phase left is settled, and asked about, before another begins. */
 export function checkoutIsTaken(state: RunState): boolean {

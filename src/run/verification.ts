@@ -14,7 +14,7 @@ import { failingIn } from "./failing.js";
 import type { Folding } from "./folding.js";
 import { gatesToPass, hasConflict, repairMerge } from "./merging.js";
 import type { PhaseFailure } from "./outcome.js";
-import { type Attempt, changeAttempt, changePhase, type GateResult, type PhaseState, revise } from "./phase.js";
+import { type Attempt, changeAttempt, changePhase, type GateResult, HUMAN, type PhaseState, revise } from "./phase.js";
 import { anew, ask } from "./questions.js";
 import { decideSplit, wantsSplitForRepair } from "./splitting.js";
 import { phaseOf, type RunState } from "./state.js";
@@ -70,9 +70,6 @@ function openGates(state: RunState, id: string, { attempt, results }: Verifying)
   const enough = hasConflict(results) || (state.config.gates_fail_fast && results.some((result) => !result.passed));
   return enough ? [] : gatesToPass(state, id, attempt).filter((gate) => !judged.has(gate.id));
 }
-
-/** The name of the look that an agent asked for, among the gates. */
-const HUMAN = "human";
 
 /** A gate that a person must judge, or an agent that wants one to look: a question, with the work committed before. */
 function askPerson(

@@ -203,6 +203,7 @@ describe.concurrent("a failure says why", () => {
 
   test("a tool that the agent may not use is named once, with the setting that allows it; a phase that gets nowhere says so", async () => {
     const place = await site({
+      agent: "claude",
       repo: scratchRepo(planFiles([{ id: "1" }])),
       behave: (request, worker) => {
         if (!isWork(request)) return worker(request);

@@ -134,6 +134,7 @@ describe.concurrent("two terminals", () => {
   test("no token, a wrong one, a stale one, another host, another site, a session that steers: refused and recorded", async () => {
     const [first, second] = [latch(), latch()];
     const place = await site({
+      agent: "claude",
       repo: scratchRepo(planFiles([{ id: "1" }, { id: "2", dependsOn: ["1"] }])),
       behave: async (request, worker) => {
         if (JSON.stringify(request.messages).includes("# Phase 2:")) await second.behave(request, worker);

@@ -13,7 +13,7 @@ async function killedAt(
   more: Partial<SiteOptions> = {},
   env: Record<string, string> = {},
 ) {
-  const place = await site({ repo: scratchRepo(files(gate)), ...more });
+  const place = await site({ agent: "claude", repo: scratchRepo(files(gate)), ...more });
   const running = place.segno(["run", "PLAN.md", "--json"], { env });
   await running.event(fits);
   running.kill("SIGKILL");

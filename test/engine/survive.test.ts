@@ -17,6 +17,7 @@ const runs = (command: string) => firstly(call("Bash", { command, description: "
 describe.concurrent("kill and signals", () => {
   test("when Segno is killed, its sessions' processes end within seconds by themselves, detached ones included", async () => {
     const place = await site({
+      agent: "claude",
       repo: scratchRepo(planFiles([{ id: "1" }])),
       behave: runs("(setsid sh -c 'while true; do sleep 0.1; done' > /dev/null 2>&1 &) ; sleep 300"),
     });
@@ -32,6 +33,7 @@ describe.concurrent("kill and signals", () => {
     "%s once: the running tool finishes, a checkpoint is saved, exit 3, and the command that goes on is printed and works",
     async (signal) => {
       const place = await site({
+        agent: "claude",
         repo: scratchRepo(planFiles([{ id: "1", tasks: 3 }])),
         behave: runs("touch begun.txt; sleep 2; rm begun.txt; echo finished > tool.txt"),
       });
@@ -78,10 +80,10 @@ describe.concurrent("kill and signals", () => {
 
   test("with .segno/ deleted, what is committed is recognised from git: finished phases and finished tasks", async () => {
     const repo = scratchRepo(planFiles([{ id: "1" }, { id: "2", tasks: 5, dependsOn: ["1"] }]));
-    const place = await site({ repo, charsPerTask: 9_000 });
+    const place = await site({ agent: "claude", repo, charsPerTask: 9_000 });
     const flags = ["run", "PLAN.md", "--json", "--context-limit", "36000"];
     const running = place.segno(flags);
-    await running.event((event) => event.type === "commit-made" && event.kind === "handover");
+    await running.event((event) => event.type === "commit-made" && event.kind === "handover" && event.phase === "2");
     running.kill("SIGKILL");
     await running.ended;
     await eventually("its agents are gone", async () => (await alive(runIn(repo))).length === 0);

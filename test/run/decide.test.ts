@@ -32,6 +32,12 @@ describe("any run, whatever the world answers", () => {
                 phase.step === "verifying" &&
                 (phase.attempt.commits.settled || phase.attempt.train.merge !== undefined)
               ) &&
+              // One that a person accepted waits until nobody else is in the checkout.
+              !(
+                phase.step === "committing" &&
+                phase.attempt.judged.accepted &&
+                !open.some((one) => one.phase === id)
+              ) &&
               !now.parents.has(id),
           );
           // What leaves a question may stand beside what began meanwhile, but only in a worktree of its own.
@@ -151,7 +157,8 @@ describe("any run, whatever the world answers", () => {
           const gates = events.flatMap((event) =>
             event.type === "gate-finished" && event.phase === done.phase && event.seq < done.seq ? [event] : [],
           );
-          const last = gates.at(-1);
+          // A person looks when all gates of the round have passed.
+          const last = gates.findLast(({ command }) => !command.includes("/human/"));
           const round = gates.filter(
             (gate) => gate.command.replace(/[^/]+$/, "") === last?.command.replace(/[^/]+$/, ""),
           );

@@ -98,7 +98,7 @@ export interface Undisturbed {
 const treeOf = (repo: string): string => git(repo, "ls-tree", "-r", "HEAD");
 
 const siteOf = ({ plan, charsPerTask, behave }: Scenario): Promise<Site> =>
-  site({ repo: scratchRepo(plan), charsPerTask, ...(behave === undefined ? {} : { behave }) });
+  site({ agent: "claude", repo: scratchRepo(plan), charsPerTask, ...(behave === undefined ? {} : { behave }) });
 
 export async function undisturbed(scenario: Scenario): Promise<Undisturbed> {
   const place = await siteOf(scenario);

@@ -40,7 +40,8 @@ const MOST_OUTPUT = 30_000;
 const ROOM = 33_000;
 
 export interface InProcessOptions {
-  behaviour: Behaviour;
+  /** With the environment of the session that asks. */
+  behaviour: (request: ModelRequest, env: Readonly<Record<string, string>>) => ReturnType<Behaviour>;
   window?: number;
   onExchange?: (exchange: Exchange) => void;
   name?: string;
@@ -130,7 +131,7 @@ class InProcessSession implements AgentSession {
       const tokens = promptTokens(request);
       if (tokens > this.#window) return { type: "too-long" };
       if (tokens > this.#window - ROOM && this.#options.handlers.mayCompact()) return compacted(this.#options, tokens);
-      const reply = await this.#agent.behaviour(request);
+      const reply = await this.#agent.behaviour(request, this.#options.env);
       if (this.#closed) return { type: "crashed", message: "it was closed" };
       if (reply.type === "hang") return new Promise(() => {});
       if (reply.type === "error") return failed(reply);

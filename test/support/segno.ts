@@ -8,6 +8,7 @@ import { scratchFolder, whenOver } from "./scratch.js";
 
 export const SEGNO = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 const KILL_AT = new URL("./kill-at.mjs", import.meta.url).href;
+const PRELOAD_AGENT = new URL("./preload-agent.mjs", import.meta.url).href;
 
 export interface Ended {
   code: number | null;
@@ -49,11 +50,19 @@ export interface SiteOptions {
   repo: string;
   charsPerTask?: number;
   window?: number;
+  /** Who works: the real Claude Code where it is the subject, else the agent in process. */
+  agent?: "claude" | "scripted";
   behave?: (request: Parameters<Behaviour>[0], worker: Behaviour) => ReturnType<Behaviour>;
 }
 
 /** A repository, a home and a model of its own. */
-export async function site({ repo, charsPerTask = 0, window = 200_000, behave }: SiteOptions): Promise<Site> {
+export async function site({
+  repo,
+  charsPerTask = 0,
+  window = 200_000,
+  agent = "scripted",
+  behave,
+}: SiteOptions): Promise<Site> {
   const done: string[] = [];
   const exchanges: Exchange[] = [];
   const home = scratchFolder();
@@ -75,6 +84,7 @@ export async function site({ repo, charsPerTask = 0, window = 200_000, behave }:
     SEGNO_MODEL: "claude-sonnet-4-5",
     SEGNO_PERMISSION_MODE: "bypassPermissions",
     GIT_CONFIG_GLOBAL: `${process.env.HOME}/.gitconfig`,
+    ...(agent === "claude" ? {} : { SEGNO_AGENT: agent, NODE_OPTIONS: `--import ${PRELOAD_AGENT}` }),
   };
   return {
     repo,

@@ -7,7 +7,7 @@ import { planFiles } from "../support/plans.js";
 import { inPty, type Pty, pidFile } from "../support/pty.js";
 import { SAMPLE_QUESTION, sampleFacts, writeSample } from "../support/sample-run.js";
 import { git, scratchRepo } from "../support/scratch.js";
-import { SEGNO, site } from "../support/segno.js";
+import { latch, SEGNO, site } from "../support/segno.js";
 
 const ENTER = "\u001b[?1049h";
 const LEAVE = "\u001b[?1049l";
@@ -80,7 +80,12 @@ describe.concurrent("the live screen, in a pseudo-terminal", () => {
       "## Gates\n",
       "## Gates\n\n- looks: right to a person\n",
     );
-    const place = await site({ repo: scratchRepo({ ...files, ".segno/config.yaml": "gates:\n  looks: manual\n" }) });
+    const held = latch();
+    const place = await site({
+      repo: scratchRepo({ ...files, ".segno/config.yaml": "gates:\n  looks: manual\n" }),
+      behave: (request, worker) =>
+        JSON.stringify(request.messages).includes("# Phase 2:") ? held.behave(request, worker) : worker(request),
+    });
     const options = { cwd: place.repo, env: place.env, columns: 100, rows: 30 };
     const pty = inPty([process.execPath, SEGNO, "run", "PLAN.md"], options);
     await pty.until(
@@ -93,7 +98,7 @@ describe.concurrent("the live screen, in a pseudo-terminal", () => {
     pty.type("p");
     await pty.until((lines) => (lines[0] ?? "").includes("waits for you"), "the going on");
     // The footer's own keys answer nothing.
-    expect(pty.frame().some((line) => /^ {2}1 {2}pass /.test(line))).toBe(true);
+    await pty.until((lines) => lines.some((line) => /^ {2}1 {2}pass /.test(line)), "the choices");
     pty.type("1");
     await pty.until((lines) => lines.some((line) => /● 1 .*done/.test(line)), "the first phase's end");
     pty.type("q");
@@ -105,6 +110,8 @@ describe.concurrent("the live screen, in a pseudo-terminal", () => {
     const second = inPty([process.execPath, SEGNO, "watch"], options);
     await second.until((lines) => lines.some((line) => /◐ 2 /.test(line)), "the run in the second terminal");
     second.type("x");
+    await second.until((lines) => (lines[0] ?? "").includes("stopping"), "that it stops");
+    held.release();
     await second.until((lines) => (lines[0] ?? "").includes("stopped"), "the stop");
     second.type("q");
     expect(await second.ended).toBe(0);
