@@ -190,7 +190,7 @@ async function record(name, { files, args = [], chars = 0, behave, env: more = {
   await new Promise((resolve) => setTimeout(resolve, 2_000));
   await standIn.close();
   // Who held it, on which machine, is nothing to keep.
-  const runs = join(repo, ".segno/runs");
+  const runs = join(repo, ".git/segno/runs");
   const [id] = readdirSync(runs);
   for (const folder of [join(repo, ".segno"), join(runs, id)])
     for (const file of readdirSync(folder)) if (/lock\.|^door\.json$/.test(file)) rmSync(join(folder, file));

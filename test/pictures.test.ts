@@ -16,7 +16,7 @@ async function linkIn(folder: string): Promise<string> {
   for (let tries = 0; tries < 300; tries++) {
     try {
       const [stage = ""] = readdirSync(folder).filter((name) => name.startsWith("segno-rehearsal-"));
-      const runs = join(folder, stage, "repository/.segno/runs");
+      const runs = join(folder, stage, "repository/.git/segno/runs");
       const [run = ""] = readdirSync(runs);
       const door = JSON.parse(readFileSync(join(runs, run, "door.json"), "utf8")) as { url: string; token: string };
       return `${door.url}/?token=${door.token}`;

@@ -1,7 +1,7 @@
 /** The run a command is about: the one that was named, else the newest. */
 import { bad, good, type Result } from "../engine/failure.js";
 import { FileStore } from "../store/file.js";
-import type { Holder, Store } from "../store/store.js";
+import type { Store } from "../store/store.js";
 import { repositoryTop } from "./top.js";
 
 export interface FoundRun {
@@ -27,17 +27,9 @@ export async function findRun(named: string | undefined): Promise<Result<FoundRu
   if (!top.ok) return top;
   const store = new FileStore(top.value);
   const runs = await store.list();
-  const [newest] = runs;
+  // Where somebody works in this checkout now, that is what is meant.
+  const newest = (await store.checkoutHolder())?.run ?? runs[0];
   if (named === undefined && newest === undefined) return bad({ type: "no-run", run: undefined });
   const run = named === undefined ? good(newest as string) : runNamed(runs, named);
   return run.ok ? good({ top: top.value, store, run: run.value }) : run;
-}
-
-/** Who works in this checkout now. */
-export async function holderHere(store: Store): Promise<Holder | undefined> {
-  for (const run of await store.list()) {
-    const holder = await store.holder(run);
-    if (holder !== undefined) return holder;
-  }
-  return undefined;
 }

@@ -2,12 +2,12 @@
 import { relative } from "node:path";
 import type { Config } from "../config/schema.js";
 import { bad, good, type Result } from "../engine/failure.js";
+import { shareSegnoFolder } from "../engine/runs.js";
 import { setUpCheckout } from "../engine/set-up.js";
 import { type Prepared, preparePlan } from "../engine/start.js";
 import { GitError } from "../git/git.js";
 import { addWorktree, removeWorktree, worktreesFolder } from "../git/worktree.js";
 import type { PlanOptions } from "../plan/model.js";
-import { shareRuns } from "../store/place.js";
 
 export interface RunWorktree {
   prepared: Prepared;
@@ -30,7 +30,7 @@ export async function openRunWorktree(
     throw error;
   });
   if (place instanceof GitError) return bad({ type: "branch", branch, why: place.stderr.trim() });
-  shareRuns(git.top, place);
+  shareSegnoFolder(git.top, place);
   const cwd = `${place}/${relative(git.top, process.cwd())}`.replace(/\/$/, "");
   const failed = await setUpCheckout(place, {
     command: config.worktree_setup,

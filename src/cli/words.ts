@@ -71,7 +71,7 @@ export function wordsOf(failure: Failure): Words {
           failure.run === undefined
             ? "There is no run in this repository."
             : `There is no run ${failure.run} in this repository.`,
-        why: "Runs are kept under .segno/runs at the repository's top level.",
+        why: "Runs are kept in the folder segno/ of the git directory.",
         next: "Start one with `segno run PLAN.md`.",
       };
     case "journal":

@@ -1,4 +1,6 @@
 /** Finds the run to go on with. */
+import { Git } from "../git/git.js";
+import { worktreeOf } from "../git/worktree.js";
 import type { RunState } from "../run/state.js";
 import type { Store } from "../store/store.js";
 import { readRun } from "./resume.js";
@@ -10,10 +12,10 @@ export interface Interrupted {
   hours: number;
 }
 
-/** The newest run that is not completed: of this plan, or of any. Rehearsals are not taken up again. */
+/** The newest run of this checkout that is not completed: of this plan, or of any. Rehearsals are not taken up again. */
 export async function findInterrupted(
   store: Store,
-  plan: string | undefined,
+  { top, plan }: { top: string; plan?: string },
   now: Date,
 ): Promise<Interrupted | undefined> {
   for (const run of await store.list()) {
@@ -23,10 +25,18 @@ export async function findInterrupted(
     const [first] = events;
     if (first?.type !== "run-started" || first.mode !== "run") continue;
     if (plan !== undefined && state.plan.file !== plan) continue;
+    if (await belongsElsewhere(top, state)) continue;
     // Only the newest counts: an older one was left behind for it.
     if (state.status === "completed") return undefined;
     const last = events.at(-1);
     return { run, state, hours: (now.getTime() - Date.parse(last?.at ?? first.at)) / 3_600_000 };
   }
   return undefined;
+}
+
+/** Its branch is checked out in another worktree of the user's: it is taken up again there. */
+async function belongsElsewhere(top: string, { branch, config }: RunState): Promise<boolean> {
+  if (config.workspace === "worktree") return false;
+  const place = await worktreeOf(new Git(top), branch).catch(() => undefined);
+  return place !== undefined && place !== top;
 }

@@ -29,12 +29,15 @@ export class LiveRun {
   readonly agentsPlans = new Set<string>();
   readonly #warned = new Set<string>();
   #onBroken: (error: unknown) => void = () => {};
+  /** What an agent did last, for when something of ours is gone. */
+  #lastTool: string | undefined;
   #state: RunState | undefined;
 
   constructor(journal: Journal, past: readonly RunEvent[]) {
     this.#journal = journal;
     for (const event of past) this.#fold(event);
     journal.onOthers((events) => this.#take(events));
+    journal.onMoved(({ why, where }) => this.#moved(why, where));
   }
 
   get state(): RunState {
@@ -99,6 +102,15 @@ export class LiveRun {
     this.#onBroken = listener;
   }
 
+  #moved(why: string, where: string): void {
+    const after = this.#lastTool === undefined ? "" : ` after ${this.#lastTool}`;
+    try {
+      this.warn(`Where the run is kept, ${why}${after}. All of it is in ${where} now, and the run goes on.`);
+    } catch {
+      // It is broken again; whoever appended that knows.
+    }
+  }
+
   #guarded(act: () => void): void {
     try {
       act();
@@ -130,6 +142,7 @@ export class LiveRun {
   #fold(event: RunEvent): void {
     this.#state = evolve(this.#state, event);
     if (event.type === "warned") this.#warned.add(event.message);
+    if (event.type === "tool-finished") this.#lastTool = `${event.tool} ${event.brief}`.trim();
     if (event.type === "plan-edited-by-agent") for (const seen of event.seen) this.agentsPlans.add(seen);
     if ("phase" in event && event.phase !== undefined) recordFact(this.ledger(event.phase), event);
   }

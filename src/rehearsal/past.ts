@@ -16,7 +16,7 @@ export function pastRehearsals(): { folder: string; repository: string; at: Date
       const folder = join(tmpdir(), name);
       const found = lstatSync(folder, { throwIfNoEntry: false });
       const repository = join(folder, "repository");
-      if (found?.isDirectory() !== true || found.uid !== uid || !existsSync(join(repository, ".segno", "runs")))
+      if (found?.isDirectory() !== true || found.uid !== uid || !existsSync(join(repository, ".git", "segno", "runs")))
         return [];
       return [{ folder, repository, at: found.mtime }];
     })

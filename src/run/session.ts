@@ -15,7 +15,7 @@ import type { CriterionVerdict, FactOf, FailedKind, StopWhy, TurnEnd, Usage } fr
 import { failingIn } from "./failing.js";
 import type { Folding } from "./folding.js";
 import type { PhaseResult } from "./outcome.js";
-import { type Attempted, changeAttempt, changePhase, type PhaseState, revise, type WithAgent } from "./phase.js";
+import { type Attempted, changeAttempt, changePhase, HUMAN, type PhaseState, revise, type WithAgent } from "./phase.js";
 import { ask, contextQuestionText } from "./questions.js";
 import { phasesDone } from "./readiness.js";
 import type { RunState } from "./state.js";
@@ -145,7 +145,9 @@ function repairing(attempt: Attempted["attempt"], failing: string[]): Attempted[
   const begun = revise(attempt, "repairs", { count: count + 1, failures: [...failures, failing] });
   // In a merged state the phase itself was judged already.
   if (attempt.train.merge !== undefined) return begun;
-  return revise(begun, "judged", { inspected: undefined, reviewed: undefined, human: undefined });
+  // What a person refused, they are shown again.
+  const human = failing.includes(HUMAN) ? attempt.judged.human : undefined;
+  return revise(begun, "judged", { inspected: undefined, reviewed: undefined, human });
 }
 
 export function turnStarted(state: Folding, event: FactOf<"turn-started">): void {

@@ -9,35 +9,49 @@ import { JournalReader } from "./follow.js";
 import { cutTornEnd, FileJournal, type FileRead, readJournalFile } from "./journal-file.js";
 import { addLearned, readLearned } from "./learned.js";
 import { holderOf, takeLock } from "./lock.js";
-import { journalPath, runFolder, runsFolder, sharedFolder } from "./place.js";
-import type { Address, Holder, Journal, JournalRead, Lease, Locked, Store, Watching } from "./store.js";
+import { journalPath, moveOldRuns, type Places, placesOf, runsIn } from "./place.js";
+import type { Address, Holder, Journal, JournalRead, Lease, Lock, Locked, Store, Watching } from "./store.js";
 
 const RUN_LOCK = "lock";
 const CHECKOUT_LOCK = "checkout-lock";
 const LOOK_MS = 200;
 
+/** What this process wrote beside a journal, and must write again where that has to move. */
+interface Beside {
+  locks: { run: Lock; checkout: Lock } | undefined;
+  address: Address | undefined;
+}
+
 export class FileStore implements Store {
-  readonly #top: string;
+  readonly #places: Places;
   readonly #now: () => Date;
   /** Journals that this process writes. */
   readonly #open = new Map<string, FileJournal>();
+  readonly #beside = new Map<string, Beside>();
 
   constructor(top: string, now: () => Date = () => new Date()) {
-    this.#top = top;
+    this.#places = placesOf(top);
     this.#now = now;
+    try {
+      moveOldRuns(top, this.#places.shared, (folder) => holderOf(folder, RUN_LOCK) !== undefined);
+    } catch {
+      // They stay where they are; the next one who looks tries again.
+    }
   }
 
+  /** Where it is now: one whose place was lost has gone on elsewhere. */
   #folder(run: string): string {
-    return runFolder(this.#top, run);
+    const moved = join(runsIn(this.#places.refuge), run);
+    return existsSync(journalPath(moved)) ? moved : join(runsIn(this.#places.shared), run);
   }
 
   async list(): Promise<string[]> {
-    const folder = runsFolder(this.#top);
-    if (!existsSync(folder)) return [];
-    return readdirSync(folder)
-      .filter((name) => existsSync(journalPath(join(folder, name))))
-      .sort()
-      .reverse();
+    const { shared, refuge } = this.#places;
+    const found = [shared, refuge].map(runsIn).flatMap((folder) => {
+      if (!existsSync(folder)) return [];
+      return readdirSync(folder).filter((name) => existsSync(journalPath(join(folder, name))));
+    });
+    return [...new Set(found)].sort().reverse();
   }
 
   async read(run: string): Promise<JournalRead> {
@@ -45,7 +59,7 @@ export class FileStore implements Store {
   }
 
   async watch(run: string, take: (events: RunEvent[]) => void): Promise<Watching> {
-    const reader = new JournalReader(journalPath(this.#folder(run)));
+    const reader = new JournalReader(() => journalPath(this.#folder(run)));
     const look = () => {
       const events = reader.read();
       if (events.length > 0) take(events);
@@ -70,23 +84,53 @@ export class FileStore implements Store {
   }
 
   async lock(run: string): Promise<Locked> {
-    const now = new Date();
-    const own = takeLock(this.#folder(run), RUN_LOCK, run, now);
+    const own = this.#take(this.#folder(run), RUN_LOCK, run);
     if (!own.ok) return { ok: false, what: "run", holder: own.holder };
-    const checkout = takeLock(sharedFolder(this.#top), CHECKOUT_LOCK, run, now);
+    const checkout = this.#take(this.#places.own, CHECKOUT_LOCK, run);
     if (!checkout.ok) {
       own.lock.release();
       return { ok: false, what: "checkout", holder: checkout.holder };
     }
+    const locks = { run: own.lock, checkout: checkout.lock };
+    this.#besideOf(run).locks = locks;
     const release = () => {
-      checkout.lock.release();
-      own.lock.release();
+      locks.checkout.release();
+      locks.run.release();
+      this.#besideOf(run).locks = undefined;
     };
     return { ok: true, lock: { release } };
   }
 
+  #take = (folder: string, name: string, run: string) => takeLock(folder, name, run, new Date());
+
+  #besideOf(run: string): Beside {
+    const known = this.#beside.get(run) ?? { locks: undefined, address: undefined };
+    this.#beside.set(run, known);
+    return known;
+  }
+
+  /** Its journal goes on in this folder: whoever looks for its holder must find it there. */
+  #moved(run: string, folder: string): void {
+    const { locks, address } = this.#besideOf(run);
+    if (locks !== undefined) {
+      const own = this.#take(folder, RUN_LOCK, run);
+      if (own.ok) locks.run = own.lock;
+      try {
+        const checkout = this.#take(this.#places.own, CHECKOUT_LOCK, run);
+        if (checkout.ok) locks.checkout = checkout.lock;
+      } catch {
+        // Where nothing can be written nobody else can take it, either.
+      }
+    }
+    if (address !== undefined) writeWhole(addressPath(folder), JSON.stringify(address), { mode: 0o600 });
+  }
+
   async holder(run: string): Promise<Holder | undefined> {
     return holderOf(this.#folder(run), RUN_LOCK);
+  }
+
+  async checkoutHolder(): Promise<Holder | undefined> {
+    return holderOf(this.#places.own, CHECKOUT_LOCK);
   }
 
   async create(run: string, lease: Lease): Promise<Journal> {
@@ -102,18 +146,24 @@ export class FileStore implements Store {
   }
 
   #opened(run: string, lease: Lease, at: { seq: number; sum: string; last: string }): Journal {
-    const whenClosed = () => this.#open.delete(run);
-    const journal = new FileJournal(this.#folder(run), lease, at, { now: this.#now, whenClosed });
+    const journal = new FileJournal(this.#folder(run), lease, at, {
+      now: this.#now,
+      whenClosed: () => this.#open.delete(run),
+      refuges: () => [join(runsIn(this.#places.refuge), run)],
+      whenMoved: (folder) => this.#moved(run, folder),
+    });
     this.#open.set(run, journal);
     return journal;
   }
 
   async remove(run: string): Promise<void> {
-    rmSync(this.#folder(run), { recursive: true, force: true });
+    const { shared, refuge } = this.#places;
+    for (const place of [refuge, shared]) rmSync(join(runsIn(place), run), { recursive: true, force: true });
   }
 
   async setAddress(run: string, address: Address | undefined): Promise<void> {
     const path = addressPath(this.#folder(run));
+    this.#besideOf(run).address = address;
     if (address === undefined) return rmSync(path, { force: true });
     mkdirSync(this.#folder(run), { recursive: true });
     writeWhole(path, JSON.stringify(address), { mode: 0o600 });
@@ -128,11 +178,11 @@ export class FileStore implements Store {
   }
 
   async learned(agent: string): Promise<Learned> {
-    return readLearned(sharedFolder(this.#top), agent);
+    return readLearned(this.#places.shared, agent);
   }
 
   async learn(agent: string, more: Learned): Promise<void> {
-    addLearned(sharedFolder(this.#top), agent, more);
+    addLearned(this.#places.shared, agent, more);
   }
 
   async leaveNote(run: string, name: string, text: string): Promise<void> {

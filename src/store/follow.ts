@@ -7,13 +7,14 @@ import { decodeLine } from "./line.js";
 const CHUNK = 4 * 1024 * 1024;
 
 export class JournalReader {
-  readonly #file: string;
+  readonly #file: () => string;
   #offset = 0;
   #sum = "";
   /** What is wrong with a line, if one is damaged: nothing after it is read. */
   damaged: string | undefined;
 
-  constructor(file: string) {
+  /** Where it is may change while it is read; what was read stays the same. */
+  constructor(file: () => string) {
     this.#file = file;
   }
 
@@ -23,7 +24,7 @@ export class JournalReader {
     if (this.damaged !== undefined) return events;
     let fd: number;
     try {
-      fd = openSync(this.#file, "r");
+      fd = openSync(this.#file(), "r");
     } catch {
       return events;
     }

@@ -6,6 +6,8 @@
  * 2. Every event is with the operating system when `append` returns, so a killed process loses none; it is on disk
  *    after `flush` or `submit`, and else within a moment, so a power cut loses at most that moment.
  * 3. Reading stops at the first damaged line: at the end of the file it is a torn write and cut, elsewhere an error.
+ * 4. A file that was deleted, or a place that takes nothing more, is noticed at the next synchronisation or write: all
+ *    that was written goes to a new place, and it goes on there. Only where there is none is it broken, for good.
  */
 import {
   closeSync,
@@ -14,18 +16,21 @@ import {
   fstatSync,
   fsyncSync,
   ftruncateSync,
+  mkdirSync,
   openSync,
   readFileSync,
+  readSync,
+  statSync,
   writeSync,
 } from "node:fs";
 import { promisify } from "node:util";
 import { type BlobRef, EVENT_VERSION, type Fact, type FactType, type RunEvent } from "../run/event.js";
 import { upcast } from "../run/upcast.js";
 import { redactDeep } from "../secrets/redact.js";
-import { readBlob, writeBlob } from "./blobs.js";
+import { Blobs } from "./blobs.js";
 import { decodeLine, encodeLine } from "./line.js";
 import { journalPath } from "./place.js";
-import type { Journal, JournalRead, Lease } from "./store.js";
+import type { Journal, JournalRead, Lease, Moved } from "./store.js";
 
 /** What the run is made of: the user's own plan and ids, which a run could not do without. Nothing agents said. */
 const FRAME: ReadonlySet<FactType> = new Set(["run-started", "command-issued", "phase-started"]);
@@ -85,12 +90,23 @@ export function cutTornEnd(folder: string, read: Extract<FileRead, { ok: true }>
   }
 }
 
+export interface FileJournalOptions {
+  now: () => Date;
+  whenClosed: () => void;
+  /** Where it may go on, best first; asked when it is needed. */
+  refuges: () => string[];
+  whenMoved: (folder: string) => void;
+}
+
 export class FileJournal implements Journal {
-  readonly #folder: string;
   readonly #lease: Lease;
-  readonly #now: () => Date;
-  readonly #fd: number;
+  readonly #options: FileJournalOptions;
+  readonly #blobs: Blobs;
   readonly #watchers = new Set<(events: RunEvent[]) => void>();
+  readonly #movedListeners: ((moved: Moved) => void)[] = [];
+  #folder: string;
+  #fd: number;
+  #ino: number;
   #seq: number;
   #sum: string;
   #last = "";
@@ -102,20 +118,21 @@ export class FileJournal implements Journal {
   /** The newest synchronisation that was begun. */
   #syncing: Promise<void> = Promise.resolve();
   #closed = false;
-  readonly #whenClosed: () => void;
 
   constructor(
     folder: string,
     lease: Lease,
     at: { seq: number; sum: string; last: string },
-    options: { now: () => Date; whenClosed: () => void },
+    options: FileJournalOptions,
   ) {
     this.#folder = folder;
+    this.#blobs = new Blobs(folder);
     this.#lease = lease;
-    this.#now = options.now;
-    this.#whenClosed = options.whenClosed;
-    this.#fd = openSync(journalPath(folder), "a");
-    this.#length = fstatSync(this.#fd).size;
+    this.#options = options;
+    this.#fd = openSync(journalPath(folder), "a+");
+    const { size, ino } = fstatSync(this.#fd);
+    this.#length = size;
+    this.#ino = ino;
     this.#seq = at.seq;
     this.#sum = at.sum;
     this.#last = at.last;
@@ -145,7 +162,7 @@ export class FileJournal implements Journal {
     if (this.#broken !== undefined) throw this.#broken;
     // Its descriptor may be another file's by now.
     if (this.#closed) throw new Error("the journal is closed");
-    let at = this.#now().toISOString();
+    let at = this.#options.now().toISOString();
     // A clock that was set back does not turn the order of events round.
     if (at < this.#last) at = this.#last;
     const events: RunEvent[] = [];
@@ -176,13 +193,26 @@ export class FileJournal implements Journal {
     return events;
   }
 
-  /** All of it or none; after a failure nothing more is taken, so that what is there stays sound. */
+  /** All of it or none; where nothing can be written any more nothing more is taken, so that what is there stays sound. */
   #write(bytes: Buffer): void {
+    try {
+      this.#writeAll(bytes);
+    } catch (error) {
+      this.#goOnElsewhere(error);
+      try {
+        this.#writeAll(bytes);
+      } catch (again) {
+        this.#broken = again;
+        throw again;
+      }
+    }
+  }
+
+  #writeAll(bytes: Buffer): void {
     try {
       for (let written = 0; written < bytes.length; ) written += writeSync(this.#fd, bytes, written);
       this.#length += bytes.length;
     } catch (error) {
-      this.#broken = error;
       try {
         ftruncateSync(this.#fd, this.#length);
       } catch {
@@ -190,6 +220,64 @@ export class FileJournal implements Journal {
       }
       throw error;
     }
+  }
+
+  /** All that was written goes to a new place; throws, and is broken from then on, where there is none. */
+  #goOnElsewhere(cause: unknown): void {
+    const all = this.#readAll();
+    const from = this.#folder;
+    const gone = !this.#isThere();
+    for (const folder of all === undefined ? [] : [...(gone ? [from] : []), ...this.#options.refuges()]) {
+      try {
+        mkdirSync(folder, { recursive: true });
+        this.#blobs.moveTo(folder);
+        const fd = openSync(journalPath(folder), "w");
+        for (let written = 0; written < (all as Buffer).length; ) written += writeSync(fd, all as Buffer, written);
+        fsyncSync(fd);
+        closeSync(fd);
+        this.#fd = openSync(journalPath(folder), "a+");
+        this.#ino = fstatSync(this.#fd).ino;
+        this.#folder = folder;
+        this.#options.whenMoved(folder);
+      } catch {
+        continue;
+      }
+      const why = gone ? "it was deleted" : `it can no longer be written (${(cause as NodeJS.ErrnoException).code})`;
+      // After whatever is being written now.
+      queueMicrotask(() => {
+        for (const listener of this.#movedListeners) listener({ why, where: folder });
+      });
+      return;
+    }
+    this.#broken = cause ?? new Error(`the journal ${journalPath(from)} is gone, and cannot be written anew`);
+    throw this.#broken;
+  }
+
+  /** A file that was deleted is still there for whoever holds it open. */
+  #readAll(): Buffer | undefined {
+    const all = Buffer.allocUnsafe(this.#length);
+    try {
+      for (let at = 0; at < all.length; ) {
+        const read = readSync(this.#fd, all, at, all.length - at, at);
+        if (read === 0) return undefined;
+        at += read;
+      }
+      return all;
+    } catch {
+      try {
+        return readFileSync(journalPath(this.#folder)).subarray(0, this.#length);
+      } catch {
+        return undefined;
+      }
+    }
+  }
+
+  #isThere(): boolean {
+    return statSync(journalPath(this.#folder), { throwIfNoEntry: false })?.ino === this.#ino;
+  }
+
+  onMoved(listener: (moved: Moved) => void): void {
+    this.#movedListeners.push(listener);
   }
 
   async flush(): Promise<void> {
@@ -204,9 +292,20 @@ export class FileJournal implements Journal {
     this.#dirty = false;
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#syncing = Promise.all([this.#syncing, syncData(this.#fd)]).then(() => {});
+    this.#syncing = Promise.all([this.#syncing, this.#keep()]).then(() => {});
     // Whoever flushes next is told; nobody may be waiting now.
     this.#syncing.catch(() => {});
+  }
+
+  /** On disk, and still where it is looked for. */
+  async #keep(): Promise<void> {
+    try {
+      await syncData(this.#fd);
+      if (this.#closed || this.#isThere()) return;
+    } catch (error) {
+      return this.#goOnElsewhere(error);
+    }
+    this.#goOnElsewhere(undefined);
   }
 
   /** What is written from here on. */
@@ -216,18 +315,24 @@ export class FileJournal implements Journal {
   }
 
   putBlob(content: string): BlobRef {
-    return writeBlob(this.#folder, this.#lease.redact(content));
+    const clean = this.#lease.redact(content);
+    try {
+      return this.#blobs.put(clean);
+    } catch (error) {
+      this.#goOnElsewhere(error);
+      return this.#blobs.put(clean);
+    }
   }
 
   getBlob(ref: BlobRef): Promise<string | undefined> {
-    return readBlob(this.#folder, ref);
+    return this.#blobs.get(ref);
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     clearTimeout(this.#timer);
-    this.#whenClosed();
+    this.#options.whenClosed();
     // One that is under way still holds the file; what it could not write, the next line tells.
     await this.#syncing.catch(() => {});
     try {

@@ -8,7 +8,8 @@
  * - redact what is written (`redact`), but for what a run is made of;
  * - keep blobs by the hash of their content, and verify it when they are read;
  * - hand out events of older versions as this one writes them, and refuse newer ones in words;
- * - never throw for what it was asked to read: a run that is gone, damaged or unreadable is a value.
+ * - never throw for what it was asked to read: a run that is gone, damaged or unreadable is a value;
+ * - go on in another place, and say so, where the one it has is deleted or takes nothing more, if there is any.
  */
 import type { Learned } from "../context/forecast.js";
 import type { BlobRef, Fact, RunEvent } from "../run/event.js";
@@ -49,6 +50,12 @@ export interface Lease {
   redact: Redact;
 }
 
+/** The journal had to go on in another place, or in the same one anew. */
+export interface Moved {
+  why: string;
+  where: string;
+}
+
 export interface Watching {
   stop(): void;
 }
@@ -66,6 +73,8 @@ export interface Store {
   lock(run: string): Promise<Locked>;
   /** Who holds it now, if anyone alive does. */
   holder(run: string): Promise<Holder | undefined>;
+  /** Who works in this checkout now, if anyone alive does. */
+  checkoutHolder(): Promise<Holder | undefined>;
   create(run: string, lease: Lease): Promise<Journal>;
   /** Goes on with a journal, under its lock: `after` is what `read` gave then. A torn end is cut off. */
   open(run: string, lease: Lease, after: Extract<JournalRead, { ok: true }>): Promise<Journal>;
@@ -102,6 +111,7 @@ export interface Journal {
   ): Promise<{ ok: boolean }>;
   /** Events that somebody else wrote into the run, in order; on a conflict they come before it is said. */
   onOthers(take: (events: RunEvent[]) => void): void;
+  onMoved(listener: (moved: Moved) => void): void;
   flush(): Promise<void>;
   /** On its way before any event that names it. */
   putBlob(content: string): BlobRef;

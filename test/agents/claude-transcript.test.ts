@@ -115,7 +115,11 @@ describe("a transcript", () => {
 
 describe("segno meter", () => {
   test("reads the real client's transcripts: the calls the model answered, errors far below other ways of counting, damaged lines skipped", async () => {
-    const place = await site({ repo: scratchRepo(planFiles([{ id: "1", tasks: 8 }])), charsPerTask: 9_000 });
+    const place = await site({
+      agent: "claude",
+      repo: scratchRepo(planFiles([{ id: "1", tasks: 8 }])),
+      charsPerTask: 9_000,
+    });
     expect((await place.segno(["run", "PLAN.md"]).ended).code).toBe(0);
     const folder = join(place.home, ".claude/projects");
     const shown = JSON.parse((await place.segno(["meter", folder, "--json"]).ended).stdout);

@@ -181,7 +181,7 @@ describe.concurrent("bad input: exit 2, what happened, why it matters, what to d
     const { code, stderr } = await segno(folder, ...args);
     expect(stderr).toMatch(says);
     expect(code).toBe(2);
-    expect(existsSync(join(folder, ".segno", "runs"))).toBe(false);
+    expect(existsSync(join(folder, ".git/segno/runs"))).toBe(false);
   });
 
   test("no agent, no login, Windows: said before anything is begun", async () => {

@@ -13,7 +13,7 @@ import { latch, SEGNO, type Site, site } from "../support/segno.js";
 /** Each starts several real agents, and what it is about is tested without one in CI: `npm run test:complete`. */
 const thorough = test.skipIf(process.env.THOROUGH === undefined);
 
-const runsIn = (repo: string): string[] => readdirSync(join(repo, ".segno/runs"));
+const runsIn = (repo: string): string[] => readdirSync(join(repo, ".git/segno/runs"));
 const isWork = (request: ModelRequest): boolean => (request.tools ?? []).length > 0;
 const manual = (files: Record<string, string>) => ({ ...files, ".segno/config.yaml": "gates:\n  looks: manual\n" });
 
@@ -64,12 +64,12 @@ describe.concurrent("what starts nothing starts nothing", () => {
     running.kill("SIGKILL");
     await running.ended;
     const [run = ""] = runsIn(place.repo);
-    const before = readFileSync(join(place.repo, ".segno/runs", run, "journal.jsonl"), "utf8");
+    const before = readFileSync(join(place.repo, ".git/segno/runs", run, "journal.jsonl"), "utf8");
     const calls = place.exchanges.length;
     const dry = await place.segno(["run", "--dry-run"]).ended;
     expect(dry.code, dry.stderr).toBe(0);
     expect(dry.stdout).toContain(`It would go on with run ${run}`);
-    expect(readFileSync(join(place.repo, ".segno/runs", run, "journal.jsonl"), "utf8")).toBe(before);
+    expect(readFileSync(join(place.repo, ".git/segno/runs", run, "journal.jsonl"), "utf8")).toBe(before);
     expect(place.exchanges.length).toBe(calls);
   });
 
@@ -298,7 +298,7 @@ describe.concurrent("a rehearsal", () => {
       expect(readFileSync(join(place.repo, "src/answer.mjs"), "utf8")).toBe(source);
       // Of those before it the newest two are kept.
       for (const name of ["a", "b", "c"])
-        mkdirSync(join(place.home, `segno-rehearsal-${name}/repository/.segno/runs`), { recursive: true });
+        mkdirSync(join(place.home, `segno-rehearsal-${name}/repository/.git/segno/runs`), { recursive: true });
       const stopping = place.segno(["rehearse", "--example"], { env });
       await eventually("it works", () => /\n\d\d:\d\d:\d\d {2}1 /.test(stopping.said()));
       stopping.kill("SIGTERM");

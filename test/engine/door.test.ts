@@ -9,7 +9,8 @@ import { planFiles } from "../support/plans.js";
 import { scratchRepo } from "../support/scratch.js";
 import { eventsOf, latch, SEGNO, site } from "../support/segno.js";
 
-const folderOf = (repo: string): string => join(repo, ".segno/runs", readdirSync(join(repo, ".segno/runs"))[0] ?? "");
+const folderOf = (repo: string): string =>
+  join(repo, ".git/segno/runs", readdirSync(join(repo, ".git/segno/runs"))[0] ?? "");
 const doorOf = (repo: string): Address =>
   JSON.parse(readFileSync(join(folderOf(repo), "door.json"), "utf8")) as Address;
 const isType = (type: RunEvent["type"]) => (event: RunEvent) => event.type === type;

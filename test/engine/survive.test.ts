@@ -9,7 +9,7 @@ import { planFiles } from "../support/plans.js";
 import { git, scratchRepo } from "../support/scratch.js";
 import { eventsOf, site } from "../support/segno.js";
 
-const runIn = (repo: string): string => readdirSync(join(repo, ".segno/runs"))[0] ?? "";
+const runIn = (repo: string): string => readdirSync(join(repo, ".git/segno/runs"))[0] ?? "";
 const alive = (run: string) => findProcesses((marker) => marker.startsWith(`${run}:`));
 
 const runs = (command: string) => firstly(call("Bash", { command, description: "first", timeout: 600_000 }));
@@ -78,7 +78,7 @@ describe.concurrent("kill and signals", () => {
     expect(new Set(place.done)).toEqual(new Set(["1/1.1", "1/1.2"]));
   });
 
-  test("with .segno/ deleted, what is committed is recognised from git: finished phases and finished tasks", async () => {
+  test("with all that Segno keeps deleted, what is committed is recognised from git: finished phases and finished tasks", async () => {
     const repo = scratchRepo(planFiles([{ id: "1" }, { id: "2", tasks: 5, dependsOn: ["1"] }]));
     const place = await site({ agent: "claude", repo, charsPerTask: 9_000 });
     const flags = ["run", "PLAN.md", "--json", "--context-limit", "36000"];
@@ -89,6 +89,7 @@ describe.concurrent("kill and signals", () => {
     await eventually("its agents are gone", async () => (await alive(runIn(repo))).length === 0);
     const before = [...place.done];
     rmSync(join(repo, ".segno"), { recursive: true });
+    rmSync(join(repo, ".git/segno"), { recursive: true });
     git(repo, "checkout", "--quiet", ".");
     git(repo, "clean", "-fdq");
     const again = await place.segno(flags).ended;
@@ -152,7 +153,7 @@ describe.concurrent("going on", () => {
   test("a damaged journal is a clear error that names the line, and what is still sound", async () => {
     const place = await site({ repo: scratchRepo(planFiles([{ id: "1" }])) });
     await place.segno(["run", "PLAN.md"], { killAt: 10 }).ended;
-    const path = join(place.repo, ".segno/runs", runIn(place.repo), "journal.jsonl");
+    const path = join(place.repo, ".git/segno/runs", runIn(place.repo), "journal.jsonl");
     const lines = readFileSync(path, "utf8").split("\n");
     writeFileSync(
       path,

@@ -1,11 +1,20 @@
-import { appendFileSync, closeSync, openSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  closeSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Fact } from "../../src/run/event.js";
 import { redactor } from "../../src/secrets/redact.js";
 import { FileStore } from "../../src/store/file.js";
-import type { JournalRead } from "../../src/store/store.js";
+import type { JournalRead, Moved } from "../../src/store/store.js";
 import { scratchFolder } from "../support/scratch.js";
 
 const RUN = "r";
@@ -50,22 +59,75 @@ describe("the journal file", () => {
     expect([again.events.length, again.torn]).toEqual([5, 0]);
   });
 
-  test("after a write that failed nothing more is taken, and what was there stays sound", async () => {
+  test("a write that fails goes on in another place, where it is found; what was there stays sound", async () => {
     const store = newStore();
     const journal = await store.create(RUN, lease);
+    const moved: Moved[] = [];
+    journal.onMoved((how) => moved.push(how));
+    const ref = journal.putBlob("a body");
     journal.append([warned(0)]);
     await journal.flush();
+    const first = store.where(RUN);
     // A descriptor that is gone fails like a disk that is full: in the middle of the journal's life.
-    const held = openDescriptors(store.where(RUN));
-    for (const fd of held) closeSync(fd);
-    expect(() => journal.append([warned(1)])).toThrow();
-    // The disk has room again, so to speak: the same descriptor works. What failed in between would be missing.
-    expect(held).toEqual([openSync(store.where(RUN), "a")]);
-    expect(() => journal.append([warned(1)])).toThrow();
-    await expect(journal.submit([warned(1)], () => {})).rejects.toThrow();
-    for (const fd of held) closeSync(fd);
-    const read = await readable(store);
-    expect([read.events.length, read.torn]).toEqual([1, 0]);
+    for (const fd of openDescriptors(first)) closeSync(fd);
+    journal.append([warned(1)]);
+    await journal.close();
+    expect(moved).toEqual([{ why: expect.stringContaining("EBADF"), where: dirname(store.where(RUN)) }]);
+    expect(store.where(RUN)).not.toBe(first);
+    expect((await readable(store)).events).toHaveLength(2);
+    expect(await store.getBlob(RUN, ref)).toBe("a body");
+    expect(await store.list()).toEqual([RUN]);
+    expect(readFileSync(first, "utf8").trim().split("\n")).toHaveLength(1);
+  });
+
+  test("where nothing can be written anywhere, nothing more is taken", async () => {
+    const top = scratchFolder();
+    const home = process.env.HOME;
+    process.env.HOME = join(top, "not-a-folder");
+    writeFileSync(process.env.HOME, "");
+    try {
+      const store = new FileStore(top, () => new Date(0));
+      const journal = await store.create(RUN, lease);
+      journal.append([warned(0)]);
+      await journal.flush();
+      const held = openDescriptors(store.where(RUN));
+      for (const fd of held) closeSync(fd);
+      expect(() => journal.append([warned(1)])).toThrow();
+      // The disk has room again, so to speak: the same descriptor works. What failed in between would be missing.
+      expect(held).toEqual([openSync(store.where(RUN), "a")]);
+      expect(() => journal.append([warned(1)])).toThrow();
+      await expect(journal.submit([warned(1)], () => {})).rejects.toThrow();
+      for (const fd of held) closeSync(fd);
+      const read = await readable(store);
+      expect([read.events.length, read.torn]).toEqual([1, 0]);
+    } finally {
+      process.env.HOME = home;
+    }
+  });
+
+  test("a folder that is deleted under it is made again, with all that was written, its locks and its address", async () => {
+    const store = newStore();
+    const locked = await store.lock(RUN);
+    const journal = await store.create(RUN, lease);
+    await store.setAddress(RUN, { url: "http://127.0.0.1:1", token: "t", pid: process.pid, run: RUN });
+    const moved: Moved[] = [];
+    journal.onMoved((how) => moved.push(how));
+    const ref = journal.putBlob("a body");
+    journal.append([warned(0)]);
+    await journal.flush();
+    const where = store.where(RUN);
+    rmSync(dirname(dirname(dirname(where))), { recursive: true });
+    await journal.submit([warned(1)], () => {});
+    expect(moved).toEqual([{ why: "it was deleted", where: dirname(where) }]);
+    expect(store.where(RUN)).toBe(where);
+    expect((await readable(store)).events).toHaveLength(2);
+    expect(await store.getBlob(RUN, ref)).toBe("a body");
+    expect((await store.holder(RUN))?.pid).toBe(process.pid);
+    expect((await store.checkoutHolder())?.run).toBe(RUN);
+    expect((await store.address(RUN))?.token).toBe("t");
+    await journal.close();
+    if (locked.ok) locked.lock.release();
+    expect(await store.holder(RUN)).toBeUndefined();
   });
 
   test("an event of a newer version is refused, with its line", async () => {

@@ -154,7 +154,7 @@ export async function crashAt(
   for (const task of tasks) expect(place.done).toContain(task);
   const redone = tasks.filter((task) => place.done.filter((other) => other === task).length > 1);
   expect(place.done.length - tasks.length).toBeLessThanOrEqual(signal === "SIGKILL" ? atOnce : 0);
-  const [id = ""] = readdirSync(join(place.repo, ".segno/runs"));
+  const [id = ""] = readdirSync(join(place.repo, ".git/segno/runs"));
   const alive = existsSync(aliveFile)
     ? (JSON.parse(readFileSync(aliveFile, "utf8").split("\n")[0] ?? "[]") as string[])
     : [];

@@ -94,6 +94,10 @@ export class MemoryStore implements Store {
     return this.#of(run).holder;
   }
 
+  async checkoutHolder(): Promise<Holder | undefined> {
+    return [...this.#runs.values()].find(({ holder }) => holder !== undefined)?.holder;
+  }
+
   async create(run: string, lease: Lease): Promise<Journal> {
     return new MemoryJournal(this.#of(run), lease, this.#now);
   }
@@ -221,6 +225,9 @@ class MemoryJournal implements Journal {
   onOthers(take: (events: RunEvent[]) => void): void {
     this.#others = take;
   }
+
+  /** Memory is always where it was. */
+  onMoved(): void {}
 
   flush(): Promise<void> {
     return this.#shipping;

@@ -227,6 +227,6 @@ describe.concurrent("the live screen, in a pseudo-terminal", () => {
     await place.segno(["logs", "--follow"]).ended;
     const status = JSON.parse((await place.segno(["status", "--json"]).ended).stdout) as { status: string };
     expect(status.status).toBe("stopped");
-    expect(existsSync(join(place.repo, ".segno/runs"))).toBe(true);
+    expect(existsSync(join(place.repo, ".git/segno/runs"))).toBe(true);
   });
 });

@@ -29,7 +29,7 @@ async function doorOf(place: Site, running: Running): Promise<{ url: string; tok
   const started = await running.event((event) => event.type === "run-started");
   await running.event((event) => event.type === "phase-started");
   const run = started.type === "run-started" ? started.run : "";
-  return JSON.parse(readFileSync(join(place.repo, ".segno/runs", run, "door.json"), "utf8"));
+  return JSON.parse(readFileSync(join(place.repo, ".git/segno/runs", run, "door.json"), "utf8"));
 }
 
 function repository(): string {
@@ -257,6 +257,6 @@ describe.skipIf(CHROMIUM === undefined)("the web page, in Chromium", () => {
     await page.locator("dd.status.stopped, dd.status.running").first().waitFor();
     expect((await running.ended).code).toBe(3);
     held = false;
-    expect(readdirSync(join(place.repo, ".segno/runs"))).toHaveLength(1);
+    expect(readdirSync(join(place.repo, ".git/segno/runs"))).toHaveLength(1);
   });
 });

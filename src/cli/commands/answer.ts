@@ -23,7 +23,9 @@ export async function answerCommand(words: string[], flags: { json?: boolean }):
   if (rest.length > 2) return say(json, false, "Answer with: segno answer [RUN] [NUMBER] CHOICE");
   const live = await liveRun(store);
   const run =
-    named?.ok === true ? named.value : (live?.run ?? (await findInterrupted(store, undefined, new Date()))?.run);
+    named?.ok === true
+      ? named.value
+      : (live?.run ?? (await findInterrupted(store, { top: top.value }, new Date()))?.run);
   if (run === undefined) return say(json, false, "No run is in progress or interrupted here, so nothing is asked.");
   const read = await readRun(store, run);
   if (!read.ok) return printFailure(read.failure, json);

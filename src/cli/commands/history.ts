@@ -14,7 +14,7 @@ import { FileStore } from "../../store/file.js";
 import type { Store } from "../../store/store.js";
 import { askChoice, isTerminal } from "../ask.js";
 import { EXIT } from "../exit.js";
-import { findRun, holderHere } from "../found-run.js";
+import { findRun } from "../found-run.js";
 import { printFailure } from "../print-failure.js";
 import { repositoryTop } from "../top.js";
 
@@ -92,7 +92,7 @@ export async function undoCommand(run: string | undefined, flags: UndoFlags): Pr
   const found = await find(run, flags.phase, json);
   if (typeof found === "number") return found;
   const { git, base, state, store } = found;
-  const holder = await holderHere(store);
+  const holder = await store.checkoutHolder();
   if (holder !== undefined) {
     const what = `Run ${holder.run} is in progress in this checkout (process ${holder.pid}): what is undone now it would build on, or do again.`;
     return printFailure({ type: "usage", what, fix: "Stop it first: segno stop. Then undo." }, json);

@@ -13,7 +13,6 @@ import { gatesReport } from "../../view/gates-report.js";
 import { agentFor } from "../agent.js";
 import { conduct } from "../conduct.js";
 import { readFormat } from "../format.js";
-import { holderHere } from "../found-run.js";
 import { eventPrinter } from "../print.js";
 import { printFailure } from "../print-failure.js";
 import { hasScreen } from "../screen.js";
@@ -64,7 +63,7 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
   const own = await readSettings(cwd, flags);
   if (!own.ok && !example) return printFailure(own.failure, json);
   const options = own.ok && !example ? planOptions(own.value.config, format.value) : {};
-  await removeOldRehearsals(async (top) => (await holderHere(new FileStore(top))) !== undefined);
+  await removeOldRehearsals(async (top) => (await new FileStore(top).checkoutHolder()) !== undefined);
   const set = await stageFor(cwd, plan, options);
   if (!set.ok) return printFailure(set.failure, json);
   const { stage, place, from } = set.value;

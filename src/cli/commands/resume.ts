@@ -25,7 +25,7 @@ export async function resumeCommand(run: string | undefined, flags: ResumeFlags)
   if (!top.ok) return printFailure(top.failure, json);
   const store = new FileStore(top.value);
   if (run === undefined) {
-    const found = await findInterrupted(store, undefined, new Date());
+    const found = await findInterrupted(store, { top: top.value }, new Date());
     if (found === undefined) {
       return printFailure({ type: "nothing-to-resume", run: undefined, why: "no run is interrupted" }, json);
     }

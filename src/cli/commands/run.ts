@@ -13,7 +13,6 @@ import { dryRun } from "../dry-run.js";
 import { agentProblem, realEquipment } from "../equipment.js";
 import { EXIT } from "../exit.js";
 import { readFormat } from "../format.js";
-import { holderHere } from "../found-run.js";
 import { permissionMode } from "../permission.js";
 import { printFailure } from "../print-failure.js";
 import { openRunWorktree } from "../run-worktree.js";
@@ -63,7 +62,7 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
   const { top } = prepared.value.repository.git;
   const store = new FileStore(top);
   const inWorktree = settings.value.config.workspace === "worktree";
-  const holder = inWorktree ? undefined : await holderHere(store);
+  const holder = inWorktree ? undefined : await store.checkoutHolder();
   if (holder !== undefined) return fail({ type: "held", what: "checkout", ...holder });
   const interrupted = await runToGoOnWith(prepared.value, settings.value, flags);
   if (!interrupted.ok) return fail(interrupted.failure);
@@ -122,7 +121,7 @@ async function goOnWithNewest(settings: Settings, flags: RunFlags): Promise<numb
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
   const store = new FileStore(top.value);
-  const found = await findInterrupted(store, undefined, new Date());
+  const found = await findInterrupted(store, { top: top.value }, new Date());
   const window = settings.config.resume_window_hours;
   if (found === undefined || found.hours > window) {
     const why =
@@ -148,7 +147,11 @@ async function runToGoOnWith(
   const chosen = flags.phases ?? flags.from ?? flags.only;
   if (flags.fresh === true || flags.force === true || chosen !== undefined) return good(undefined);
   const { plan } = parsed;
-  const found = await findInterrupted(new FileStore(repository.git.top), plan.file, new Date());
+  const found = await findInterrupted(
+    new FileStore(repository.git.top),
+    { top: repository.git.top, plan: plan.file },
+    new Date(),
+  );
   if (found === undefined) return good(undefined);
   const json = flags.json === true;
   if (!samePlan(found.state.plan, plan)) {

@@ -19,7 +19,7 @@ export async function steerCommand(act: Act, flags: { json?: boolean }): Promise
   const store = new FileStore(top.value);
   const live = await liveRun(store);
   if (live !== undefined) return askAndSay(live, act, {}, json);
-  const left = await findInterrupted(store, undefined, new Date());
+  const left = await findInterrupted(store, { top: top.value }, new Date());
   return say(
     json,
     false,
@@ -36,7 +36,7 @@ export async function skipCommand(phase: string, flags: { json?: boolean }): Pro
   const store = new FileStore(top.value);
   const live = await liveRun(store);
   if (live !== undefined) return askAndSay(live, "skip", { phase }, json);
-  const left = await findInterrupted(store, undefined, new Date());
+  const left = await findInterrupted(store, { top: top.value }, new Date());
   if (left === undefined) return say(json, false, "No run is in progress or interrupted here.");
   // Nobody holds the run: what is asked is written into its journal for whoever takes it up again.
   const said = await appendToRun(store, left.run, (run) => skipPhase({ run }, phase));
@@ -44,8 +44,10 @@ export async function skipCommand(phase: string, flags: { json?: boolean }): Pro
   return typeof said.value === "string" ? say(json, true, said.value) : say(json, false, said.value.missing);
 }
 
-/** The run that a living process holds in this checkout. */
+/** The run that a living process holds: in this checkout, or else in another of the repository. */
 export async function liveRun(store: Store): Promise<Address | undefined> {
+  const here = await store.checkoutHolder();
+  if (here !== undefined) return store.address(here.run);
   for (const run of await store.list()) if ((await store.holder(run)) !== undefined) return store.address(run);
   return undefined;
 }
