@@ -7,6 +7,7 @@
  * - ask `boundary` before each call of the main thread that follows finished tools, once however often the call is
  *   retried, never for a sub-agent's, and only when every observation of those tools has been reported; stop the turn
  *   there if told to. One that cannot (`stop: "cancel"`) asks when the tools have finished, and cancels;
+ * - bring what it is given there (`tell`) to the model before that call, if it can (`tells`);
  * - normalise usage: what was cached is not in `input`, what was thought is in `output`;
  * - resolve `send` only when the agent is idle: its turn is over and no sub-agent or background task of it is left;
  * - ask `givesUp` before each retry that the agent makes by itself, and end the turn if told so;
@@ -28,6 +29,8 @@ export interface AgentAbilities {
   compaction: "vetoed" | "own";
   /** Whether tools can be refused while they stay listed, as a checkpoint turn needs it. */
   refuses: boolean;
+  /** Whether something can be said to it at a boundary; else it hears it with the answer of one of our tools. */
+  tells: boolean;
   resume: boolean;
 }
 
@@ -72,7 +75,8 @@ export interface SessionHandlers {
   /** The agent's main process was started: it must not outlive Segno. */
   spawned(pid: number): void;
   observe(observation: Observation): void;
-  boundary(): Promise<{ stop: false } | { stop: true; why: StopWhy }>;
+  /** `tell`: what the model is to read before its next call. */
+  boundary(): Promise<{ stop: false; tell?: string | undefined } | { stop: true; why: StopWhy }>;
   /** The agent wants to compact its context: whether it may. */
   mayCompact(): boolean;
   /** Whether this retry is one too many. */

@@ -1,6 +1,8 @@
 /** Drives a run to its end with everything around it: the warden, the door, the clock, and at the end nothing left behind. */
 import { asideRef, keepTree } from "../git/aside.js";
+import { hideFromAgent } from "../git/excludes.js";
 import { asGitError, Git, GitError } from "../git/git.js";
+import { forgetSettings, noteSettings } from "../git/settings.js";
 import { takeBaseline } from "../git/start.js";
 import { phaseBranch, removeWorktree, worktreeOf } from "../git/worktree.js";
 import type { RunStatus } from "../run/state.js";
@@ -10,8 +12,10 @@ import { learnFrom } from "./forecasting.js";
 import { runGatesBefore } from "./gates-before.js";
 import { handOffStopped } from "./handoff.js";
 import type { HeldRun } from "./held-run.js";
+import { filesToKeep } from "./kept-files.js";
 import { decideAndPerform } from "./loop.js";
 import { startNotifying } from "./notify.js";
+import { putRight } from "./put-right.js";
 import { awaitRevisions } from "./revisions.js";
 import { postWarden } from "./warden.js";
 import { coolDown } from "./warm.js";
@@ -23,11 +27,15 @@ export async function conductRun(held: HeldRun, opened: (door: Door) => void = (
   const door = await openDoor(held);
   held.door = door;
   opened(door);
+  held.settings = noteSettings(held.top, held.run.state.run, { again: held.interrupted });
+  held.gitEnv = await hideFromAgent(held.git, held.run.state.plan.files, held.agentEnv);
+  held.keptFiles = await filesToKeep(held);
   const clock = watchClock(held, { wall: Date.now, monotonic: () => performance.now() });
   learnFrom(held);
   const notices = startNotifying(held);
   const revising = awaitRevisions(held);
   try {
+    if (held.interrupted) await putAllRight(held);
     await runGatesBefore(held);
     const status = await decideAndPerform(held);
     if (status === "stopped") await handOffStopped(held);
@@ -42,9 +50,15 @@ export async function conductRun(held: HeldRun, opened: (door: Door) => void = (
     await coolDown(held);
     for (const session of held.sessions.values()) await session.close();
     warden.dismiss();
+    forgetSettings(held.top, held.run.state.run);
     await held.run.close();
     held.lock.release();
   }
+}
+
+/** Nobody looked after what agents did in the moment Segno ended. */
+async function putAllRight(held: HeldRun): Promise<void> {
+  for (const id of held.run.state.readiness.underWay) await putRight(held, id);
 }
 
 /** A phase that was left out needs its worktree no more; what is in no commit there is kept on no branch. */

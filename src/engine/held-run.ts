@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Hono } from "hono";
 import type { Agent, PermissionLevel } from "../agents/agent.js";
 import type { Git } from "../git/git.js";
+import type { Settings } from "../git/settings.js";
 import type { Claims } from "../handover/claims.js";
 import type { PromptTexts } from "../handover/templates.js";
 import type { ReadPlanFile } from "../plan/model.js";
@@ -10,6 +11,7 @@ import type { BlobRef, RunEvent, TurnEnd } from "../run/event.js";
 import type { Lock, Store } from "../store/store.js";
 import type { SegnoTools } from "../tools/tools.js";
 import type { Guarded, PageRoutes } from "./guard.js";
+import type { KeptFile } from "./kept-files.js";
 import type { LiveRun } from "./live-run.js";
 import type { PlanFiles } from "./plan-files.js";
 import type { Warden } from "./warden.js";
@@ -54,6 +56,14 @@ export interface HeldRun {
   texts: PromptTexts;
   /** Where worktrees of phases are made. */
   worktrees: string;
+  /** Whoever conducted it before ended in the middle: nothing of what it knew was put in order. */
+  interrupted: boolean;
+  /** The repository's settings and hooks as the run found them; there while it is conducted. */
+  settings: Settings | undefined;
+  /** What agents get beside their environment, so that their git leaves Segno's things alone. */
+  gitEnv: Record<string, string>;
+  /** What people wrote for Segno, by path, as it was last seen. */
+  keptFiles: Map<string, KeptFile>;
   sessions: Map<string, OpenSession>;
   /** Sessions whose agent was started ahead of time and waits for its first prompt, by session. */
   warm: Map<string, WarmSession>;
@@ -87,9 +97,10 @@ export interface Parts {
   files: PlanFiles;
   texts: PromptTexts;
   lock: Lock;
+  interrupted: boolean;
 }
 
-export function heldRun({ run, store, git, files, texts, lock }: Parts, equipment: Equipment): HeldRun {
+export function heldRun({ run, store, git, files, texts, lock, interrupted }: Parts, equipment: Equipment): HeldRun {
   const { agent, agentEnv, gateEnv, isolated, permissions, worktrees } = equipment;
   const { read: readPlanFile, write: writePlanFile } = files;
   const stop = new AbortController();
@@ -112,6 +123,10 @@ export function heldRun({ run, store, git, files, texts, lock }: Parts, equipmen
     writePlanFile,
     texts,
     worktrees,
+    interrupted,
+    settings: undefined,
+    gitEnv: {},
+    keptFiles: new Map(),
     sessions: new Map(),
     warm: new Map(),
     lock,

@@ -32,6 +32,8 @@ import { type SegnoTools, segnoTools, type ToolHandlers, ToolRefusal } from "../
 import { checkoutOf } from "./checkout.js";
 import type { HeldRun, WarmSession } from "./held-run.js";
 import { markerOf } from "./marker.js";
+import { type Looked, lookAround, newLook } from "./put-right.js";
+import { keepWork } from "./safekeeping.js";
 import { Watchdog } from "./watchdog.js";
 
 const MOST_REFUSED_BATCHES = 3;
@@ -65,6 +67,12 @@ export class LiveSession implements WarmSession {
   said = "";
   handed: { claims: Claims; kept: BlobRef } | undefined;
   #refusedBatches = 0;
+  #looked: Looked | undefined;
+  /** Commands that it ran since the last boundary, as far as they are known. */
+  #commands: string[] = [];
+  #keepsWork = true;
+  /** What the agent is to hear, where it cannot be told at a boundary. */
+  #untold: string[] = [];
   #resumed = false;
   #pid: number | undefined;
 
@@ -82,12 +90,14 @@ export class LiveSession implements WarmSession {
   /** `resume`: the agent's own conversation to go on with. */
   async open(resume: string | undefined): Promise<AgentSession> {
     if (this.#agent !== undefined) return this.#agent;
+    this.#looked = newLook(this.#held, this.#place.phase);
     this.#resumed = resume !== undefined;
-    const { run, agent, agentEnv, door, isolated, permissions } = this.#held;
+    const { run, agent, agentEnv, gitEnv, door, isolated, permissions } = this.#held;
     const { phase, session } = this.#place;
     const token = door?.sessionToken(session);
     const env = {
       ...agentEnv,
+      ...gitEnv,
       SEGNO_RUN: run.state.run,
       SEGNO_PHASE: phase,
       ...(door === undefined || token === undefined ? {} : { SEGNO_DOOR: door.url, SEGNO_TOKEN: token }),
@@ -216,10 +226,39 @@ export class LiveSession implements WarmSession {
   async #boundary(): Promise<Awaited<ReturnType<SessionHandlers["boundary"]>>> {
     const { run } = this.#held;
     this.#warn();
+    await this.#lookAround();
     const said = sayAtBoundary(run.state, this.#atBoundary());
     if (said.facts.length > 0) await run.record(...said.facts);
-    return said.stop === undefined ? { stop: false } : { stop: true, why: said.stop };
+    return said.stop === undefined ? { stop: false, tell: this.#tell() } : { stop: true, why: said.stop };
   }
+
+  /** What the agent did to git since the last boundary, and is to hear. */
+  async #lookAround(): Promise<void> {
+    const asksCheckpoint = this.#held.run.state.sessions.get(this.#place.session)?.step === "checkpointing";
+    if (this.#looked === undefined || asksCheckpoint) return;
+    const { phase } = this.#place;
+    const commands = this.#commands.splice(0);
+    if (this.#natural === "task" && this.#keepsWork) {
+      const state = this.#held.run.state.phases.get(phase);
+      const done = isAttempted(state) ? state.attempt.progress.tasksDone : [];
+      this.#keepsWork = await keepWork(this.#held, phase, checkoutOf(this.#held, phase).git, done);
+    }
+    this.#untold.push(...(await lookAround(this.#held, phase, this.#looked, commands)));
+  }
+
+  #tell(): string | undefined {
+    if (this.#untold.length === 0 || !this.#held.agent.abilities.tells) return undefined;
+    return this.#takeUntold();
+  }
+
+  #takeUntold(): string {
+    const text = this.#untold.join("\n\n");
+    this.#untold = [];
+    const key = `told-${++this.#told}`;
+    this.#meter = meter(this.#meter, { type: "appended", key, kind: "meta", chars: text.length, isResult: false });
+    return text;
+  }
+  #told = 0;
 
   /** What was seen since the last boundary; it counts for this one only. */
   #atBoundary(): AtBoundary {
@@ -247,6 +286,7 @@ export class LiveSession implements WarmSession {
   #toolFinished(kind: ToolKind, brief: string, ok: boolean): void {
     this.#toolCalls++;
     if (kind === "edit") this.#reread ??= this.#meter.sources.reads;
+    if (kind === "shell") this.#commands.push(brief);
     if (!ok || kind !== "shell") return;
     const { gates } = phaseOf(this.#held.run.state, this.#place.phase);
     if (gates.some(({ check }) => check.type === "command" && brief.includes(check.command))) this.#natural = "gate";
@@ -327,7 +367,7 @@ export class LiveSession implements WarmSession {
         this.#watch.progressed();
         if (task !== undefined) this.#natural = "task";
         await this.#keep({ type: "progress-reported", ...this.#at, message, task });
-        return TOOL_ANSWERS.recorded;
+        return this.#untold.length === 0 ? TOOL_ANSWERS.recorded : `${TOOL_ANSWERS.recorded}\n\n${this.#takeUntold()}`;
       },
       decision: async ({ text }) => {
         await this.#keep({ type: "decision-recorded", ...this.#at, text });

@@ -99,7 +99,8 @@ export async function resumeRun(
   for (const fact of honourMarks(run.state, files)) run.append(fact);
   for (const fact of reconcile(run.state)) run.append(fact);
   await run.flush();
-  const held = heldRun({ run, store, git, files, texts: texts.value, lock: locked.value }, equipment);
+  const interrupted = read.value.state.status === "running";
+  const held = heldRun({ run, store, git, files, texts: texts.value, lock: locked.value, interrupted }, equipment);
   try {
     await findCheckouts(held);
   } catch (error) {

@@ -154,7 +154,9 @@ export async function startRun(
     );
   if (untracked.length > 0) run.warn(untrackedText(untracked));
   await run.flush();
-  return good(heldRun({ run, store, git, files, texts: texts.value, lock: locked.value }, equipment));
+  return good(
+    heldRun({ run, store, git, files, texts: texts.value, lock: locked.value, interrupted: false }, equipment),
+  );
 }
 
 /** Tasks that a handoff calls completed, beside those that commits show. */

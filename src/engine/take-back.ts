@@ -12,7 +12,7 @@ export async function takeBack(
 ): Promise<void> {
   const { aside } = commits;
   if (aside === undefined) return;
-  const { conflicts } = await bringBack(git, aside);
+  const { conflicts } = await bringBack(git, { base: `${aside}^`, theirs: aside });
   if (conflicts.length === 0) return;
   const files = conflicts.slice(0, 10).join(", ");
   const text = `What an earlier attempt left in ${files} does not fit what came since, and is not in the working tree: git show ${aside.slice(0, 12)} shows it.`;

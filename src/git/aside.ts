@@ -109,23 +109,22 @@ export interface BroughtBack {
   conflicts: string[];
 }
 
-/** Brings it back into a checkout in which others worked meanwhile, file by file. */
-export async function bringBack(git: Git, sha: string): Promise<BroughtBack> {
-  const base = `${sha}^`;
+/** Brings what was made of `base` back into a checkout in which others worked meanwhile, file by file. */
+export async function bringBack(git: Git, { base, theirs }: { base: string; theirs: string }): Promise<BroughtBack> {
   const now = await snapshotTree(git);
   const changed = new Map((await treeChanges(git, base, now)).map((change) => [change.path, change]));
-  const theirs: string[] = [];
+  const whole: string[] = [];
   const conflicts: string[] = [];
-  for (const change of await treeChanges(git, base, sha)) {
+  for (const change of await treeChanges(git, base, theirs)) {
     const ours = changed.get(change.path);
-    if (ours === undefined) theirs.push(change.path);
+    if (ours === undefined) whole.push(change.path);
     else if (ours.blob !== change.blob || ours.mode !== change.mode) {
-      const merged = await mergeFile(git, { ours: now, base, theirs: sha }, change.path);
+      const merged = await mergeFile(git, { ours: now, base, theirs }, change.path);
       if (merged === undefined) conflicts.push(change.path);
       else await writeBlob(git, { ...change, kind: "M", blob: merged });
     }
   }
-  await write(git, sha, theirs);
+  await write(git, theirs, whole);
   return { conflicts };
 }
 

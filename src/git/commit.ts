@@ -74,18 +74,18 @@ export async function commitChanges(git: Git, request: CommitRequest): Promise<C
     return { type: "made", sha: made, files: paths.length, leftOut: [] };
   }
   const head = await git.line(["rev-parse", "HEAD"]);
-  const descends = await git.attempt(["merge-base", "--is-ancestor", request.head, head]);
-  if (!descends.ok) {
-    return {
-      type: "failed",
-      why: `HEAD was moved from ${request.head.slice(0, 9)} to ${head.slice(0, 9)}, which does not contain it. Nothing was committed and nothing was lost: look at it with git log and git reflog.`,
-    };
-  }
   const branch = await git.attempt(["symbolic-ref", "--short", "--quiet", "HEAD"]);
   if (branch.stdout.trim() !== request.branch) {
     return {
       type: "failed",
       why: `The branch was switched from ${request.branch} to ${branch.stdout.trim() || "no branch"} while the phase worked. Nothing was committed: the work is in the working tree. Switch back, then resume.`,
+    };
+  }
+  const descends = await git.attempt(["merge-base", "--is-ancestor", request.head, head]);
+  if (!descends.ok) {
+    return {
+      type: "failed",
+      why: `HEAD was moved from ${request.head.slice(0, 9)} to ${head.slice(0, 9)}, which does not contain it. Nothing was committed and nothing was lost: look at it with git log and git reflog.`,
     };
   }
   const foreign = await inspectForeign(git, request, head);

@@ -64,7 +64,10 @@ async function backOnBranch(
   tip: string | undefined,
 ): Promise<Restored> {
   const where = on === "" ? `no branch (${short(head)})` : `branch ${on}`;
-  const left = (why: string): Restored => ({ type: "left", why: `${where} is checked out instead of ${branch}, ${why}` });
+  const left = (why: string): Restored => ({
+    type: "left",
+    why: `${where} is checked out instead of ${branch}, ${why}`,
+  });
   if (!(await contains(git, head, commit))) return left(`at a commit that does not contain ${short(commit)}`);
   if (tip !== undefined && !(await contains(git, head, tip))) return left(`and ${branch} has commits that it has not`);
   const made = (await git.raw(["log", "--format=%ct", `${commit}..${head}`])).split("\n").filter((line) => line !== "");

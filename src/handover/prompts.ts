@@ -4,6 +4,7 @@ import type { Phase, Plan } from "../plan/model.js";
 import type { ToolName } from "../tools/tools.js";
 import { bulletList, clip, clipMiddle, roughTokens } from "./bounded.js";
 import { DEFAULT_TEXTS, fill, type PromptTexts, type TemplateName, withToolNames } from "./templates.js";
+import { stashNote } from "./told.js";
 
 /** What the next phases know of a finished one. */
 export interface PhaseMetadata {
@@ -23,6 +24,8 @@ export interface PhaseView {
   phase: Phase;
   tasksDone: readonly string[];
   finished: readonly PhaseMetadata[];
+  /** What earlier sessions of the phase stashed and nobody took, as git calls it. */
+  stashes: readonly string[];
   texts: PromptTexts;
   /** What the agent's model sees as the name of one of Segno's tools. */
   toolName: (tool: ToolName) => string;
@@ -55,6 +58,7 @@ export const firstView = (plan: Plan, phase: Phase): PhaseView => ({
   phase,
   tasksDone: [],
   finished: [],
+  stashes: [],
   texts: withToolNames(DEFAULT_TEXTS, (tool) => tool),
   toolName: (tool) => tool,
   pruning: "moderate",
@@ -161,9 +165,10 @@ function taskList({ phase, tasksDone }: Pick<PhaseView, "phase" | "tasksDone">):
   return `## State of the tasks\n\n${tasks.join("\n")}`;
 }
 
-function phaseParts({ phase, tasksDone }: PhaseView): string[] {
+function phaseParts({ phase, tasksDone, stashes }: PhaseView): string[] {
   return [
     `# Phase ${phase.id}: ${phase.title}`,
+    ...(stashes.length === 0 ? [] : [stashNote(stashes)]),
     ...(phase.tasks.length === 0 ? [] : [taskList({ phase, tasksDone })]),
     `## The phase as the user wrote it (${phase.file})\n\n${phase.text.trim()}`,
   ];

@@ -50,7 +50,10 @@ export function commitIssued(state: Folding, phase: string, kind: CommitKind): v
 
 export function commitMade(state: Folding, { phase, kind, sha, ref }: FactOf<"commit-made">): void {
   if (ref === undefined && worksInCheckout(state, phase)) state.head = sha;
-  changeAttempt(state, phase, (attempt) => revise(attempt, "trouble", { emptySession: undefined }));
+  changeAttempt(state, phase, (attempt) => {
+    const kept = revise(attempt, "progress", { tasksCommitted: attempt.progress.tasksDone });
+    return revise(kept, "trouble", { emptySession: undefined });
+  });
   committed(state, phase, kind, sha);
 }
 

@@ -11,7 +11,16 @@ import { phaseDone, phaseFailed, phaseRevised, phaseSkipped, retryFailed, skipRe
 import type { FactOf, FactType, RunEvent } from "./event.js";
 import type { Folding } from "./folding.js";
 import { mergeBegun, mergeFailed, phaseMerged } from "./merging.js";
-import { isAttempted, type PhaseState, phaseIssued, phaseStarted, revise, startAbandoned, waiting } from "./phase.js";
+import {
+  checkoutRemade,
+  isAttempted,
+  type PhaseState,
+  phaseIssued,
+  phaseStarted,
+  revise,
+  startAbandoned,
+  waiting,
+} from "./phase.js";
 import { dropOpenQuestions, questionAsked } from "./questions.js";
 import { readinessOf, setPhase } from "./readiness.js";
 import { toolRefused } from "./refusals.js";
@@ -103,6 +112,7 @@ const FOLDS: { [T in FactType]: Fold<T> } = {
   "command-abandoned": startAbandoned,
   // Phases
   "phase-started": phaseStarted,
+  "checkout-remade": checkoutRemade,
   "phase-serialised": (state, { phase }) => {
     state.serialised.add(phase);
   },

@@ -56,6 +56,8 @@ export interface Attempt {
     /** How many of them belong to earlier attempts. */
     sessionsBefore: number;
     tasksDone: string[];
+    /** Those of them whose work is in a commit. */
+    tasksCommitted: string[];
     /** Tasks done when the newest session began. */
     tasksAtSessionStart: number;
     /** Handovers in a row after which no further task was done. */
@@ -245,6 +247,7 @@ export function phaseStarted(state: Folding, event: FactOf<"phase-started"> & Ru
         sessions: before?.progress.sessions ?? [],
         sessionsBefore: before?.progress.sessions.length ?? 0,
         tasksDone: before?.progress.tasksDone ?? phase.tasksInGit,
+        tasksCommitted: before?.progress.tasksCommitted ?? phase.tasksInGit,
         tasksAtSessionStart: 0,
         idleHandovers: 0,
       },
@@ -257,6 +260,13 @@ export function phaseStarted(state: Folding, event: FactOf<"phase-started"> & Ru
       skipping: false,
     },
   });
+}
+
+/** What was in no commit went with its worktree: it is to be done again. */
+export function checkoutRemade(state: Folding, { phase, lost }: FactOf<"checkout-remade">): void {
+  changeAttempt(state, phase, (attempt) =>
+    revise(attempt, "progress", { tasksDone: attempt.progress.tasksDone.filter((task) => !lost.includes(task)) }),
+  );
 }
 
 /** Its start came to nothing: it waits again. */

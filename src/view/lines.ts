@@ -182,6 +182,10 @@ export function lineOf(event: RunEvent): Line | undefined {
       ];
       return line("✎", `the plan was changed: ${what.join(", ") || "only its order"}`);
     }
+    case "checkout-remade": {
+      const lost = event.lost.length === 0 ? "" : `; to be done again: ${event.lost.join(", ")}`;
+      return line("↻", `its worktree was deleted, and is there again at its last commit${lost}`);
+    }
     case "phase-serialised":
       return line("‖", `waits for phase ${event.behind}: both name ${event.files.slice(0, 5).join(", ")}`);
     case "merge-begun":

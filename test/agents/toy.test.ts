@@ -70,7 +70,7 @@ class ToySession implements AgentSession {
 const toy: Agent = {
   name: "toy",
   title: "The toy",
-  abilities: { stop: "cancel", usage: "never", compaction: "own", refuses: false, resume: false },
+  abilities: { stop: "cancel", usage: "never", compaction: "own", refuses: false, tells: false, resume: false },
   help: { install: "Build it.", login: "None." },
   toolName: (tool) => tool,
   credit: (model) => `Toy (${model}) <toy@segno.invalid>`,

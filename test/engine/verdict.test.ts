@@ -125,7 +125,7 @@ describe.concurrent("the user's own work", () => {
     expect(git(repo, "status", "--porcelain")).toBe("");
   });
 
-  test("an agent that moves HEAD away from what was there fails the phase, and nothing is lost", async () => {
+  test("an agent that moves the branch to another history fails the phase, and nothing is lost", async () => {
     const repo = scratchRepo(planFiles([{ id: "1" }]));
     git(repo, "commit", "--quiet", "--allow-empty", "-m", "second");
     const run = await rehearse({
@@ -133,7 +133,7 @@ describe.concurrent("the user's own work", () => {
       behave: firstly(
         call("Bash", {
           command:
-            "git reset -q --soft HEAD~1 && git -c user.name=a -c user.email=a@a.invalid commit -qm other --allow-empty",
+            "git update-ref refs/heads/main $(git -c user.name=a -c user.email=a@a.invalid commit-tree -m other HEAD^{tree})",
           description: "reset",
         }),
       ),

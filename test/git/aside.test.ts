@@ -62,13 +62,17 @@ describe("what a failed phase left", () => {
     ]);
     // Repeated after a crash it is the same.
     expect((await setAside(handle, request, REF))?.sha).toBe(aside?.sha);
-    expect(await bringBack(handle, aside?.sha ?? "")).toEqual({ conflicts: [] });
+    expect(await bringBack(handle, { base: `${aside?.sha ?? ""}^`, theirs: aside?.sha ?? "" })).toEqual({
+      conflicts: [],
+    });
     expect([read("src/a.txt").split("\n")[1], read("new/deep/file.txt"), existsSync(join(repo, "gone.txt"))]).toEqual([
       "TWO",
       "new\n",
       false,
     ]);
-    expect(await bringBack(handle, aside?.sha ?? "")).toEqual({ conflicts: [] });
+    expect(await bringBack(handle, { base: `${aside?.sha ?? ""}^`, theirs: aside?.sha ?? "" })).toEqual({
+      conflicts: [],
+    });
   });
 
   test("comes back by a three-way merge; the same lines changed by others stay theirs, and are named", async () => {
@@ -79,7 +83,9 @@ describe("what a failed phase left", () => {
     write("src/a.txt", "one\ntwo\nthree\nfour\nFIVE\n");
     write("gone.txt", "changed by another phase\n");
     git(repo, "commit", "--quiet", "-am", "another phase");
-    expect(await bringBack(handle, aside?.sha ?? "")).toEqual({ conflicts: ["gone.txt"] });
+    expect(await bringBack(handle, { base: `${aside?.sha ?? ""}^`, theirs: aside?.sha ?? "" })).toEqual({
+      conflicts: ["gone.txt"],
+    });
     expect(read("src/a.txt")).toBe("one\nTWO\nthree\nfour\nFIVE\n");
     expect(read("gone.txt")).toBe("changed by another phase\n");
   });

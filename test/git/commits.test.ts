@@ -122,9 +122,11 @@ describe.concurrent("hooks", () => {
 });
 
 describe.concurrent("who did what", () => {
-  test("an agent that switches branches fails the phase; its work stays where it is", async () => {
+  test("an agent that switches to a branch of the user's fails the phase; its work stays where it is", async () => {
     const repo = scratchRepo(planFiles([{ id: "1" }]));
-    const run = await rehearse({ repo, behave: firstly(shell("git switch -qc elsewhere")) });
+    git(repo, "branch", "elsewhere");
+    git(repo, "commit", "--quiet", "--allow-empty", "-m", "second");
+    const run = await rehearse({ repo, behave: firstly(shell("git switch -q elsewhere")) });
     expect(run.status).toBe("failed");
     expect(run.of("commit-failed")[0]?.why).toContain("The branch was switched from main to elsewhere");
     expect(existsSync(join(repo, "out/1-1.txt"))).toBe(true);
@@ -137,9 +139,11 @@ describe.concurrent("who did what", () => {
       behave: firstly(shell("echo changed > a.txt && git -c user.name=a -c user.email=a@b.c stash -q")),
     });
     expect(run.status).toBe("completed");
-    expect(run.of("warned").some((event) => event.message.includes("A stash was made while phase 1 worked"))).toBe(
-      true,
-    );
+    expect(
+      run
+        .of("warned")
+        .some((event) => event.message.includes("Stashed while phase 1 worked, and in no commit: stash@{0}")),
+    ).toBe(true);
     expect(git(repo, "stash", "list").split("\n")).toHaveLength(1);
   });
 

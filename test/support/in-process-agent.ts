@@ -53,7 +53,7 @@ export function inProcessAgent(options: InProcessOptions): Agent {
   return {
     name: options.name ?? "in-process",
     title: "The agent in process",
-    abilities: { stop: "boundary", usage: "call", compaction: "vetoed", refuses: true, resume: true },
+    abilities: { stop: "boundary", usage: "call", compaction: "vetoed", refuses: true, tells: true, resume: true },
     help: { install: "It is here.", login: "It needs none." },
     toolName: (tool) => PREFIX + tool,
     credit: (model) => `In process (${model}) <in-process@segno.invalid>`,
@@ -184,7 +184,9 @@ class InProcessSession implements AgentSession {
     for (const call of calls) await this.#called(call);
     if (this.#closed) return { type: "crashed", message: "it was closed" };
     const decision = await boundary();
-    return decision.stop ? stoppedBy(decision.why) : undefined;
+    if (decision.stop) return stoppedBy(decision.why);
+    if (decision.tell !== undefined) this.#say({ type: "text", text: decision.tell });
+    return undefined;
   }
 
   async #called(call: { id: string; name: string; input: Record<string, unknown> }): Promise<void> {

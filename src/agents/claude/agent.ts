@@ -15,7 +15,7 @@ export function claudeAgent(executable: string | undefined): Agent {
   return {
     name: "claude",
     title: "Claude Code",
-    abilities: { stop: "boundary", usage: "call", compaction: "vetoed", refuses: true, resume: true },
+    abilities: { stop: "boundary", usage: "call", compaction: "vetoed", refuses: true, tells: true, resume: true },
     help: {
       install:
         "Install it (npm install -g @anthropic-ai/claude-code), or reinstall Segno with its optional dependencies.",

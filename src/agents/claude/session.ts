@@ -177,7 +177,10 @@ class ClaudeSession implements AgentSession {
     );
     await this.#facts;
     const decision = await this.#options.handlers.boundary();
-    if (!decision.stop) return {};
+    if (!decision.stop) {
+      if (decision.tell === undefined) return {};
+      return { hookSpecificOutput: { hookEventName: "PostToolBatch" as const, additionalContext: decision.tell } };
+    }
     this.#stopWhy = decision.why;
     return { continue: false, stopReason: `Segno ends the turn here (${decision.why}).` };
   }

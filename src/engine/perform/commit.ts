@@ -13,6 +13,8 @@ import { markPlan } from "../marks.js";
 import type { Performer } from "../performer.js";
 import { planFiles } from "../plan-files.js";
 import { contentHash } from "../plan-reading.js";
+import { putRight, stashesOf } from "../put-right.js";
+import { forgetWork } from "../safekeeping.js";
 import { takeBack } from "../take-back.js";
 import { coolDown } from "../warm.js";
 
@@ -42,6 +44,7 @@ export const commit: Performer<"commit"> = async (held, { id, phase, attempt, ki
     await run.record({ type: "commit-skipped", command: id, phase, attempt, kind, why: "a merge is under way" });
     return;
   }
+  await putRight(held, phase);
   await reportPlanEdits(held, phase, state);
   await reportStashes(held, phase, state);
   const marked = await marksFor(held, phase, state, kind);
@@ -84,6 +87,7 @@ export const commit: Performer<"commit"> = async (held, { id, phase, attempt, ki
         leftOut: outcome.leftOut,
         ref: kept !== undefined && "ref" in kept ? kept.ref : undefined,
       });
+      await forgetWork(held, phase, git);
       return;
     case "nothing":
       await run.record({ type: "commit-skipped", command: id, phase, attempt, kind, why: "nothing changed" });
@@ -170,18 +174,15 @@ async function plansAt({ git, run }: HeldRun, commit: string): Promise<Map<strin
   return contents;
 }
 
-/** What was stashed while the phase worked is in no commit: somebody should know. Segno never touches a stash. */
-async function reportStashes(held: HeldRun, phase: string, { startedAt }: Attempt): Promise<void> {
-  const { run } = held;
-  const { git } = checkoutOf(held, phase);
-  const log = await git.attempt(["log", "-g", "--format=%ct", "refs/stash"]);
-  if (!log.ok) return;
-  // Git counts in seconds.
-  const began = Math.floor(Date.parse(startedAt) / 1_000);
-  const made = log.stdout.split("\n").filter((line) => line !== "" && Number(line) >= began);
+/** What was stashed while the phase worked is in no commit: somebody should know. */
+async function reportStashes(held: HeldRun, phase: string, state: Attempt): Promise<void> {
+  const made = await stashesOf(held, phase, state, checkoutOf(held, phase).git);
   if (made.length === 0) return;
-  const message = `${made.length === 1 ? "A stash was" : `${made.length} stashes were`} made while phase ${phase} worked: what is in it is in no commit. Look at it with git stash list.`;
-  run.warn(message, phase);
+  const names = made.map(({ name, sha }) => `${name} (${sha.slice(0, 9)})`).join(", ");
+  held.run.warn(
+    `Stashed while phase ${phase} worked, and in no commit: ${names}. Look at it with git stash list.`,
+    phase,
+  );
 }
 
 export function messageOf(template: string, phase: string, name: string, kind: CommitKind): string {

@@ -4,6 +4,7 @@ import { checkoutOf } from "../checkout.js";
 import { changedByPhase } from "../checkpoint.js";
 import type { HeldRun } from "../held-run.js";
 import type { Performer } from "../performer.js";
+import { putRight } from "../put-right.js";
 
 /** How long to wait for a limit whose end is not known. */
 const UNKNOWN_LIMIT_MS = 10 * 60_000;
@@ -21,6 +22,7 @@ export const endSession: Performer<"end-session"> = async (held, { id, session, 
   }
   const swept = (await live?.close()) ?? 0;
   held.sessions.delete(session);
+  await putRight(held, phase);
   const lines = state?.purpose === "remediate" ? await linesChanged(held, phase) : undefined;
   const ended = { type: "session-ended", command: id, session, phase, attempt, reason, message, swept, lines } as const;
   const chance = reason === "api-error" ? Math.random() : undefined;

@@ -9,6 +9,7 @@ import { mergeTargetOf } from "../checkout.js";
 import { readHandoffs } from "../handoff.js";
 import type { HeldRun } from "../held-run.js";
 import { inTurn } from "../in-turn.js";
+import { keepAgain } from "../kept-files.js";
 import { markPlan } from "../marks.js";
 import type { Performer } from "../performer.js";
 import { takeUpPlanChanges } from "../plan-reading.js";
@@ -61,6 +62,7 @@ async function begin(
 ): Promise<Taken | undefined> {
   const { run } = held;
   await takeUpPlanChanges(held);
+  keepAgain(held);
   const planned = run.state.plan.phases.find((candidate) => candidate.id === phase);
   const ready = planned?.dependsOn.every((other) =>
     ["done", "skipped"].includes(run.state.phases.get(other)?.step ?? ""),
@@ -120,7 +122,14 @@ async function leftByAnother({ run, git, top }: HeldRun, phase: string): Promise
   const { aside } = readHandoffs(top, run.state.plan).get(phase) ?? {};
   const sha = aside === undefined ? undefined : await commitAt(git, aside);
   if (sha === undefined) return undefined;
-  const nothing = { sessions: [], sessionsBefore: 0, tasksDone: [], tasksAtSessionStart: 0, idleHandovers: 0 };
+  const nothing = {
+    sessions: [],
+    sessionsBefore: 0,
+    tasksDone: [],
+    tasksCommitted: [],
+    tasksAtSessionStart: 0,
+    idleHandovers: 0,
+  };
   return {
     number: 1,
     progress: nothing,

@@ -20,12 +20,13 @@ import {
 import type { Command } from "../../run/command.js";
 import type { BlobRef } from "../../run/event.js";
 import { type GateToPass, gatesToPass } from "../../run/merging.js";
-import { type Attempted, isAttempted } from "../../run/phase.js";
+import { type Attempted, isAttempted, lastAttempt } from "../../run/phase.js";
 import { phaseOf, stateOfPhase } from "../../run/state.js";
 import { checkoutOf } from "../checkout.js";
 import { checkpointFor, saveCheckpoint } from "../checkpoint.js";
 import type { HeldRun } from "../held-run.js";
 import type { Performer } from "../performer.js";
+import { stashesOf } from "../put-right.js";
 import { sendTurn } from "../turn.js";
 import { takeWarm } from "../warm.js";
 
@@ -164,7 +165,19 @@ async function phaseView(
     finished.push({ id: of, title, summary, decisions, files, gates: passed, file, answer: said });
   }
   const budget = promptBudget(config.prompt_budget, config.context_limit);
-  return { plan, phase: phaseOf(run.state, id), tasksDone, finished, texts, toolName: agent.toolName, pruning, budget };
+  const attempt = lastAttempt(phases.get(id));
+  const stashed = attempt === undefined ? [] : await stashesOf(held, id, attempt, checkoutOf(held, id).git);
+  return {
+    plan,
+    phase: phaseOf(run.state, id),
+    tasksDone,
+    finished,
+    stashes: stashed.map(({ name }) => name),
+    texts,
+    toolName: agent.toolName,
+    pruning,
+    budget,
+  };
 }
 
 function reasonOf(end: string | undefined): ContinuationReason {

@@ -1,0 +1,180 @@
+/**
+ * Compares git with what the run knows, and puts right what an agent did to it where nothing can be lost: at boundaries
+ * by a look at a few files, before gates and commits in full. What was done is said; what only a person can decide stays.
+ */
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { dropDeadLocks } from "../git/dead-locks.js";
+import { asGitError, Git, GitError } from "../git/git.js";
+import { makeReadable } from "../git/permissions.js";
+import { restoreBranch } from "../git/restore.js";
+import { putSettingsBack } from "../git/settings.js";
+import { hasLooseRefs, readSigns } from "../git/signs.js";
+import { type Stash, stashesSince } from "../git/stashes.js";
+import { putSubmodulesBack } from "../git/submodules.js";
+import { ensureWorktree } from "../git/worktree.js";
+import { TOLD } from "../handover/told.js";
+import { type Attempt, lastAttempt } from "../run/phase.js";
+import { phaseOf } from "../run/state.js";
+import { type Checkout, checkoutOf } from "./checkout.js";
+import type { HeldRun } from "./held-run.js";
+import { inTurn } from "./in-turn.js";
+import { bringWorkBack } from "./safekeeping.js";
+import { setUpWorktree } from "./set-up.js";
+
+/** Everything, when no agent of the phase is at work. */
+export async function putRight(held: HeldRun, phase: string): Promise<void> {
+  const attempt = lastAttempt(held.run.state.phases.get(phase));
+  if (attempt === undefined) return;
+  await inTurn(held, async () => {
+    await remakeCheckout(held, phase, attempt);
+    const checkout = checkoutOf(held, phase);
+    const { git, top, branch } = checkout;
+    await restoreSettings(held, phase, git);
+    const locks = await dropDeadLocks(top, branch);
+    if (locks.length > 0) held.run.warn(`A git that was ended had left ${locks.join(", ")}: removed.`, phase);
+    await restore(held, phase, attempt, checkout);
+    putFilesBack(held, phase, attempt);
+    const files = await makeReadable(git).catch(asGitError);
+    if (!(files instanceof GitError) && files.length > 0)
+      held.run.warn(`Files that could not be read any more can be read again: ${files.slice(0, 10).join(", ")}`, phase);
+    const moved = await putSubmodulesBack(git, attempt.origin.baseline, held.run.state.run, textOf(held, phase)).catch(
+      asGitError,
+    );
+    if (!(moved instanceof GitError))
+      for (const { path, from, to } of moved)
+        held.run.warn(
+          `Submodule ${path} was moved to ${from.slice(0, 9)}, which the phase does not ask for: it is back at ${to.slice(0, 9)}.`,
+          phase,
+        );
+  });
+}
+
+export interface Looked {
+  stashes: number;
+  /** Stashes that the agent was told of. */
+  told: Set<string>;
+}
+
+export const newLook = (held: HeldRun, phase: string): Looked => {
+  const { top, branch } = checkoutOf(held, phase);
+  return { stashes: readSigns(top, branch).stashes, told: new Set() };
+};
+
+const CLEANS = /\bgit\b.*\bclean\b/;
+
+/** Between two calls of the agent, which ran these commands: what it is to be told of what it did. */
+export async function lookAround(
+  held: HeldRun,
+  phase: string,
+  looked: Looked,
+  commands: readonly string[],
+): Promise<string[]> {
+  const attempt = lastAttempt(held.run.state.phases.get(phase));
+  if (attempt === undefined) return [];
+  const told: string[] = [];
+  const lost = await remakeCheckout(held, phase, attempt);
+  if (lost !== undefined) told.push(TOLD.remade(lost));
+  const checkout = checkoutOf(held, phase);
+  const { top, branch, git } = checkout;
+  // What is not in a commit and was finished is not what it meant.
+  if (commands.some((command) => CLEANS.test(command))) await bringWorkBack(held, phase, git);
+  const signs = readSigns(top, branch);
+  const isElsewhere = signs.head !== `ref: refs/heads/${branch}` || signs.tip === undefined;
+  if (isElsewhere && hasLooseRefs(top)) {
+    const what = await restore(held, phase, attempt, checkout);
+    if (what !== undefined) told.push(TOLD.branch(what));
+  }
+  if (signs.stashes > looked.stashes) {
+    looked.stashes = signs.stashes;
+    for (const { name, sha } of await stashesOf(held, phase, attempt, git)) {
+      if (looked.told.has(sha)) continue;
+      looked.told.add(sha);
+      told.push(TOLD.stash(name));
+    }
+  } else {
+    looked.stashes = signs.stashes;
+    // While something is stashed, what came back would be in the way of its return.
+    const files = looked.told.size === 0 ? putFilesBack(held, phase, attempt) : [];
+    if (files.length > 0) told.push(TOLD.files(files));
+  }
+  return told;
+}
+
+/** What the phase's sessions stashed and nobody took. */
+export function stashesOf(held: HeldRun, phase: string, { startedAt }: Attempt, git: Git): Promise<Stash[]> {
+  const { branch } = checkoutOf(held, phase);
+  const others = new Set([held.run.state.branch, ...held.checkouts.keys()].filter((other) => other !== branch));
+  return stashesSince(git, startedAt, others);
+}
+
+const textOf = (held: HeldRun, phase: string): string => phaseOf(held.run.state, phase).text;
+
+/** The tasks that were lost with it; undefined if it is where it should be. */
+async function remakeCheckout(held: HeldRun, phase: string, attempt: Attempt): Promise<string[] | undefined> {
+  const { worktree, head } = attempt.origin;
+  if (worktree === undefined || attempt.train.merged !== undefined) return undefined;
+  const { branch } = worktree;
+  const folder = held.checkouts.get(branch);
+  if (folder !== undefined && existsSync(join(folder, ".git"))) return undefined;
+  const { run, git, worktrees } = held;
+  const start = attempt.commits.made.at(-1) ?? head;
+  const made = await ensureWorktree(git, worktrees, branch, start).catch(asGitError);
+  if (made instanceof GitError) return undefined;
+  held.checkouts.set(branch, made);
+  await setUpWorktree(held, made, `${phase}/a${attempt.number}/remade`);
+  const { tasksDone, tasksCommitted } = attempt.progress;
+  const kept = new Set([...tasksCommitted, ...(await bringWorkBack(held, phase, new Git(made)))]);
+  const lost = tasksDone.filter((task) => !kept.has(task));
+  await run.record({ type: "checkout-remade", phase, attempt: attempt.number, branch, lost });
+  return lost;
+}
+
+async function restore(
+  held: HeldRun,
+  phase: string,
+  attempt: Attempt,
+  { git, top, branch }: Checkout,
+): Promise<string | undefined> {
+  const { run } = held;
+  const { origin, commits, startedAt } = attempt;
+  const commit = origin.worktree === undefined ? run.state.head : (commits.made.at(-1) ?? origin.head);
+  const { head, tip } = readSigns(top, branch);
+  if (head === `ref: refs/heads/${branch}` && tip === commit) return undefined;
+  const restored = await restoreBranch(git, { branch, commit, since: startedAt, run: run.state.run }).catch(asGitError);
+  if (restored instanceof GitError || restored.type !== "restored") return undefined;
+  run.warn(`While phase ${phase} worked, ${restored.what}.`, phase);
+  return restored.what;
+}
+
+async function restoreSettings(held: HeldRun, phase: string, git: Git): Promise<void> {
+  const { settings, run } = held;
+  if (settings === undefined) return;
+  const text = textOf(held, phase).toLowerCase();
+  const back = await putSettingsBack(git, settings, (name) => text.includes(name.toLowerCase())).catch(asGitError);
+  if (back === undefined || back instanceof GitError) return;
+  const kept = run.putBlob(back.was).slice("sha256:".length, "sha256:".length + 12);
+  run.warn(
+    `While phase ${phase} worked, settings of the repository were changed, and are as they were: ${back.names.join(", ")}. What they had become is blob ${kept} of the run.`,
+    phase,
+  );
+}
+
+/** What people wrote for Segno, in the run's own checkout: as the phase found it. */
+function putFilesBack(held: HeldRun, phase: string, { origin }: Attempt): string[] {
+  if (origin.worktree !== undefined) return [];
+  const gone = [...held.keptFiles].filter(([path]) => !existsSync(join(held.top, path)));
+  const back: string[] = [];
+  for (const [path, { content, mode }] of gone) {
+    try {
+      mkdirSync(dirname(join(held.top, path)), { recursive: true });
+      writeFileSync(join(held.top, path), content, { mode });
+      back.push(path);
+    } catch {
+      // The next look tries again.
+    }
+  }
+  if (back.length > 0)
+    held.run.warn(`Deleted while phase ${phase} worked, and put back as they were: ${back.join(", ")}`, phase);
+  return back;
+}

@@ -1,0 +1,54 @@
+/**
+ * The work of a phase after each reported task, as a tree on no branch: an agent that cleans up, or deletes the folder it
+ * works in, takes nothing away that was finished. Nothing comes from here into the phase's own commits but through the
+ * working tree, and it is gone once the phase is committed.
+ */
+import { bringBack } from "../git/aside.js";
+import { asGitError, type Git, GitError } from "../git/git.js";
+import { snapshotTree } from "../git/trees.js";
+import type { HeldRun } from "./held-run.js";
+
+interface Kept {
+  tree: string;
+  /** What it was built on. */
+  base: string;
+  tasks: string[];
+}
+
+/** Where a look at the working tree takes longer, work is kept at commits only. */
+const MOST_MS = 2_000;
+
+const refOf = ({ run }: HeldRun, phase: string, what: "tree" | "note"): string =>
+  `refs/segno/${run.state.run}/work/${phase.replaceAll(/[^\w.-]|\.\.|\.$/g, "_")}-${what}`;
+
+/** Whether it is worth doing again: it took no longer than it may. */
+export async function keepWork(held: HeldRun, phase: string, git: Git, tasks: readonly string[]): Promise<boolean> {
+  const began = performance.now();
+  const kept = await keep(held, phase, git, tasks).catch(asGitError);
+  return !(kept instanceof GitError) && performance.now() - began < MOST_MS;
+}
+
+async function keep(held: HeldRun, phase: string, git: Git, tasks: readonly string[]): Promise<void> {
+  const note = { tree: await snapshotTree(git), base: await git.line(["rev-parse", "HEAD^{tree}"]), tasks };
+  const blob = await git.line(["hash-object", "-w", "--stdin"], { input: JSON.stringify(note) });
+  const refs = [`update ${refOf(held, phase, "tree")} ${note.tree}`, `update ${refOf(held, phase, "note")} ${blob}`];
+  await git.raw(["update-ref", "--stdin"], { input: `${refs.join("\n")}\n` });
+}
+
+/** Brings what was kept back into the checkout, where it is gone; which tasks it holds. */
+export async function bringWorkBack(held: HeldRun, phase: string, git: Git): Promise<string[]> {
+  const kept = await read(git, refOf(held, phase, "note"));
+  if (kept === undefined) return [];
+  const brought = await bringBack(git, { base: kept.base, theirs: kept.tree }).catch(asGitError);
+  return brought instanceof GitError ? [] : kept.tasks;
+}
+
+/** It is in a commit now. */
+export async function forgetWork(held: HeldRun, phase: string, git: Git): Promise<void> {
+  for (const what of ["tree", "note"] as const) await git.attempt(["update-ref", "-d", refOf(held, phase, what)]);
+}
+
+async function read(git: Git, ref: string): Promise<Kept | undefined> {
+  const shown = await git.attempt(["cat-file", "blob", ref]);
+  return shown.ok ? (JSON.parse(shown.stdout) as Kept) : undefined;
+}

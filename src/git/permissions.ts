@@ -1,0 +1,32 @@
+/** Files of the checkout that git could not read any more. */
+import { chmodSync, lstatSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Git } from "./git.js";
+
+const READ = 0o400;
+const ENTER = 0o700;
+
+/** Makes what changed readable again, where it is ours; its names. */
+export async function makeReadable(git: Git): Promise<string[]> {
+  const listed = await git.attempt(["ls-files", "-z", "--others", "--modified", "--exclude-standard"]);
+  const paths = new Set(listed.stdout.split("\0").filter((path) => path !== ""));
+  // Folders that cannot be entered are named only in what git says of them.
+  for (const [, folder] of listed.stderr.matchAll(/could not open directory '(.+?)\/?'/g))
+    if (folder !== undefined) paths.add(folder);
+  const mended: string[] = [];
+  const mend = (path: string): void => {
+    const full = join(git.top, path);
+    const found = lstatSync(full, { throwIfNoEntry: false });
+    const wanted = found?.isDirectory() === true ? ENTER : READ;
+    if (found === undefined || found.isSymbolicLink() || (found.mode & wanted) === wanted) return;
+    if (found.uid !== process.getuid?.() && process.getuid?.() !== 0) return;
+    chmodSync(full, (found.mode & 0o777) | (found.isDirectory() ? ENTER : READ | 0o200));
+    mended.push(path);
+  };
+  for (const path of paths) {
+    const folder = dirname(path);
+    if (folder !== ".") mend(folder);
+    mend(path.replace(/\/$/, ""));
+  }
+  return [...new Set(mended)];
+}

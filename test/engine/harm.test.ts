@@ -1,0 +1,169 @@
+/** Whatever an agent does in the middle of a phase, the run goes on as if it had not, and the user's things are as they were. */
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { call, message, type Reply } from "../../src/rehearsal/reply.js";
+import type { ModelRequest } from "../../src/rehearsal/request.js";
+import type { Behaviour } from "../../src/rehearsal/server.js";
+import { planFiles } from "../support/plans.js";
+import { type Rehearsed, rehearse } from "../support/rehearsal.js";
+import { git, scratchRepo } from "../support/scratch.js";
+
+/** With the real agent in `test:complete`; the same with the agent in process everywhere else. */
+const agent = process.env.THOROUGH === undefined ? ("in-process" as const) : ("claude" as const);
+const AS = "-c user.name=a -c user.email=a@a.invalid";
+
+const shell = (command: string) => call("Bash", { command, description: "clean up" });
+
+/** After the first task is done the model runs this once; where it is told of a stash, it takes it. */
+function inTheMiddle(command: string): (request: ModelRequest, worker: Behaviour) => Reply | Promise<Reply> {
+  let ran = false;
+  let popped = false;
+  return (request, worker) => {
+    const text = JSON.stringify(request.messages);
+    if ((request.tools ?? []).length === 0 || !text.includes('"name":"Write"')) return worker(request);
+    if (!ran) {
+      ran = true;
+      return message(shell(command));
+    }
+    if (!popped && text.includes("git stash pop")) {
+      popped = true;
+      return message(shell("git stash pop"));
+    }
+    return worker(request);
+  };
+}
+
+const TASKS = ["1/1.1", "1/1.2", "1/1.3"];
+
+interface Harm {
+  command: string;
+  /** What is said of it. */
+  says?: RegExp;
+  /** What the model is told. */
+  told?: RegExp;
+  /** Tasks whose work it destroyed. */
+  redone?: string[];
+}
+
+const HARM: [string, Harm][] = [
+  ["git clean -fdxq", { command: "git clean -fdxq" }],
+  ["rm -rf .segno", { command: "rm -rf .segno" }],
+  ["git stash -u", { command: `git ${AS} stash -uq`, told: /what you changed is in stash@\{0\}/ }],
+  ["git checkout -b", { command: "git checkout -qb other", says: /is main again|again/, told: /stay on it/ }],
+  ["git checkout --detach", { command: "git checkout -q --detach", says: /no branch/, told: /stay on it/ }],
+  [
+    "commits on another branch",
+    {
+      command: `git checkout -qb other && git add out && git ${AS} commit -qm mine`,
+      says: /with the 1 commits that were made there/,
+    },
+  ],
+  ["the branch deleted", { command: "git update-ref -d $(git symbolic-ref HEAD)", says: /was deleted, and is back/ }],
+  ["git reset --soft", { command: "git reset -q --soft HEAD~1", says: /was moved back/ }],
+  [
+    "git reset --hard",
+    {
+      command:
+        "git add -N . ; git reset -q --hard HEAD~1 2>/dev/null; mkdir -p out; test -f out/1-1.txt || echo lost > out/1-1.txt",
+      says: /was moved back/,
+    },
+  ],
+  [
+    "git commit --amend of ours",
+    { command: `git add out && git ${AS} commit -q --amend -m mine`, says: /was rewritten/ },
+  ],
+  [
+    "commit and amend of its own",
+    { command: `git add out && git ${AS} commit -qm mine && git ${AS} commit -q --amend -m better` },
+  ],
+  ["index.lock", { command: "touch $(git rev-parse --git-path index.lock)", says: /index\.lock: removed/ }],
+  [
+    "settings and hooks",
+    {
+      command:
+        "git config remote.origin.url https://evil.invalid/x.git; git config core.fsmonitor true; mkdir -p $(git rev-parse --git-path hooks); printf '#!/bin/sh\\ntouch /tmp/segno-never\\n' > $(git rev-parse --git-path hooks)/post-commit; chmod +x $(git rev-parse --git-path hooks)/post-commit",
+      says: /settings of the repository were changed.*remote\.origin\.url.*hooks\/post-commit/,
+    },
+  ],
+  ["files without permission", { command: "chmod 000 out/1-1.txt", says: /can be read again: out\/1-1\.txt/ }],
+];
+
+async function harmed(harm: Harm, where: "checkout" | "worktree"): Promise<{ run: Rehearsed; repo: string }> {
+  const repo = scratchRepo({
+    ...planFiles([{ id: "1", tasks: 3, gates: ["test -f out/1-1.txt"] }]),
+    "theirs.txt": "a\n",
+  });
+  git(repo, "commit", "--quiet", "--allow-empty", "-m", "second");
+  git(repo, "branch", "theirs");
+  git(repo, "config", "remote.origin.url", "https://example.invalid/mine.git");
+  mkdirSync(join(repo, ".git/hooks"), { recursive: true });
+  writeFileSync(join(repo, ".git/hooks/post-commit"), "#!/bin/sh\nexit 0\n", { mode: 0o755 });
+  mkdirSync(join(repo, ".segno"), { recursive: true });
+  writeFileSync(join(repo, ".segno/config.yaml"), "context_threshold: 70\n");
+  const run = await rehearse({
+    repo,
+    agent,
+    config: { parallel: where === "worktree" ? 2 : 1 },
+    behave: inTheMiddle(harm.command),
+  });
+  return { run, repo };
+}
+
+describe.concurrent.each(["checkout", "worktree"] as const)("an agent, in the middle of a phase in a %s", (where) => {
+  test.each(HARM)("%s", async (_, harm) => {
+    const { run, repo } = await harmed(harm, where);
+    const warnings = run.of("warned").map(({ message: said }) => said);
+    expect(run.status, warnings.join("\n")).toBe("completed");
+    expect(run.done).toEqual(TASKS);
+    if (harm.says !== undefined && !harm.says.test("")) expect(warnings.join("\n")).toMatch(harm.says);
+    if (harm.told !== undefined)
+      expect(run.exchanges.some(({ request }) => harm.told?.test(JSON.stringify(request.messages)))).toBe(true);
+    // The same as undisturbed: on its branch, every file once, nothing open.
+    expect(git(repo, "symbolic-ref", "--short", "HEAD")).toBe("main");
+    for (const file of ["out/1-1.txt", "out/1-2.txt", "out/1-3.txt"])
+      expect(git(repo, "ls-tree", "-r", "--name-only", "HEAD")).toContain(file);
+    expect(git(repo, "status", "--porcelain", "--", ":!.segno")).toBe("");
+    expect(git(repo, "merge-base", "--is-ancestor", "theirs", "main")).toBe("");
+    expect(git(repo, "log", "-1", "--format=%s", "theirs")).toBe("second");
+    expect(git(repo, "stash", "list")).toBe("");
+    // The user's own.
+    expect(git(repo, "config", "remote.origin.url")).toBe("https://example.invalid/mine.git");
+    expect(git(repo, "config", "--default", "unset", "core.fsmonitor")).toBe("unset");
+    expect(readFileSync(join(repo, ".git/hooks/post-commit"), "utf8")).toBe("#!/bin/sh\nexit 0\n");
+    expect(readFileSync(join(repo, ".segno/config.yaml"), "utf8")).toBe("context_threshold: 70\n");
+    expect(readFileSync(join(repo, "theirs.txt"), "utf8")).toBe("a\n");
+    expect(statSync(join(repo, "out/1-1.txt")).mode & 0o400).toBe(0o400);
+    expect(existsSync("/tmp/segno-never")).toBe(false);
+  });
+});
+
+describe.concurrent("an agent", () => {
+  test("that deletes its worktree: it is made again at its last commit, and what was lost is done again", async () => {
+    const { run, repo } = await harmed({ command: 'rm -rf "$PWD"' }, "worktree");
+    expect(run.status).toBe("completed");
+    expect(run.of("checkout-remade")).toMatchObject([{ phase: "1" }]);
+    expect(new Set(run.done)).toEqual(new Set(TASKS));
+    expect(run.done.length).toBeLessThanOrEqual(TASKS.length + 1);
+    expect(git(repo, "ls-tree", "-r", "--name-only", "HEAD").match(/out\//g)).toHaveLength(3);
+    expect(git(repo, "worktree", "list").split("\n")).toHaveLength(1);
+  });
+
+  test("that deletes the run's own state: it is written anew, and the run goes on", async () => {
+    const { run, repo } = await harmed({ command: "rm -rf .git/segno" }, "checkout");
+    expect(run.status).toBe("completed");
+    expect(run.done).toEqual(TASKS);
+    expect(
+      run
+        .of("warned")
+        .map(({ message: said }) => said)
+        .join("\n"),
+    ).toMatch(/Where the run is kept, it was deleted after Bash rm -rf \.git\/segno/);
+    const id = run.held.run.state.run;
+    expect(
+      readFileSync(join(repo, ".git/segno/runs", id, "journal.jsonl"), "utf8")
+        .trim()
+        .split("\n"),
+    ).toHaveLength(run.events.length);
+  });
+});
