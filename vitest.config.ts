@@ -7,7 +7,7 @@ const REAL = [
   "test/cli/**/*.test.ts",
   "test/compat/**/*.test.ts",
   "test/crash/**/*.test.ts",
-  "test/engine/{boundary,checkpoint,compaction,door,handover,aside-kill,night,night-kill,real,stuck,survive,verify}.test.ts",
+  "test/engine/{boundary,checkpoint,compaction,door,handover,aside-kill,night,night-kill,real,revive,stuck,survive,verify}.test.ts",
   "test/git/commits.test.ts",
   "test/pictures.test.ts",
   "test/store/lock.test.ts",

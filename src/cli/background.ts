@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { EXIT } from "./exit.js";
 
-const MAIN = fileURLToPath(new URL("./main.js", import.meta.url));
+export const MAIN = fileURLToPath(new URL("./main.js", import.meta.url));
 
 /** Set in the process that conducts: where to say which run it is. */
 const IN_BACKGROUND = "SEGNO_IN_BACKGROUND";

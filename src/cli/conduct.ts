@@ -1,5 +1,6 @@
 /** Conducts a run, shows it, and ends with its exit code. */
 import { conductRun } from "../engine/conduct.js";
+import { isFileSystemError } from "../engine/file-system.js";
 import type { HeldRun } from "../engine/held-run.js";
 import type { RunState } from "../run/state.js";
 import type { RunView } from "../view/board.js";
@@ -10,7 +11,7 @@ import { summaryTable } from "../view/summary.js";
 import { mountPage } from "../web/routes.js";
 import { Runs } from "../web/runs.js";
 import { attach } from "./attach.js";
-import { isInBackground, sayRun } from "./background.js";
+import { isInBackground, MAIN, sayRun } from "./background.js";
 import { openInBrowser } from "./browser.js";
 import { countDown } from "./countdown.js";
 import { EXIT } from "./exit.js";
@@ -36,6 +37,8 @@ export async function conduct(
   view.follow(() => held.run.state);
   const { store, top } = held;
   const { run } = held.run.state;
+  const { mode, config } = held.run.state;
+  if (mode === "run" && config.revive) held.reviver = { args: [MAIN, "revive", run], cwd: top };
   held.page = (app) => mountPage(app, new Runs(store, held.git), run);
   const quiet = json || screen === true || isInBackground();
   askAtTerminal(held, quiet);
@@ -55,8 +58,12 @@ export async function conduct(
     counting.stop();
     over.abort();
     await watched;
-    if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
-    printFailure({ type: "disk-full", run: held.run.state.run }, json);
+    if (!isFileSystemError(error)) throw error;
+    const { code = "", path } = error;
+    printFailure(
+      code === "ENOSPC" || code === "EDQUOT" ? { type: "disk-full", run } : { type: "file-system", code, path, run },
+      json,
+    );
     return EXIT.stopped;
   }
   counting.stop();
@@ -66,7 +73,7 @@ export async function conduct(
   return exitCode(held.run.state);
 }
 
-function exitCode({ status, phases }: RunState): number {
+export function exitCode({ status, phases }: RunState): number {
   switch (status) {
     case "completed":
       return EXIT.done;

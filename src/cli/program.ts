@@ -1,6 +1,6 @@
 /** The program: its help, its exit codes, and the commands, which register themselves. */
 import { Command } from "commander";
-import { EXIT } from "./exit.js";
+import { EXIT, end } from "./exit.js";
 import { printFailure } from "./print-failure.js";
 import * as agent from "./registered/agent.js";
 import * as audit from "./registered/audit.js";
@@ -84,6 +84,15 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
   try {
     await program.parseAsync();
   } catch (error) {
-    if (!(error instanceof Error) || !("code" in error) || !String(error.code).startsWith("commander.")) throw error;
+    if (error instanceof Error && "code" in error && String(error.code).startsWith("commander.")) return;
+    await sayFileSystemError(error);
   }
+}
+
+/** Whatever a file system can do is no bug, and needs no stack trace. */
+async function sayFileSystemError(error: unknown): Promise<void> {
+  const { isFileSystemError } = await import("../engine/file-system.js");
+  if (!isFileSystemError(error)) throw error;
+  const { code = "", path } = error;
+  end(printFailure({ type: "file-system", code, path, run: undefined }, process.argv.includes("--json")));
 }

@@ -1,5 +1,9 @@
 /** `run` and `resume` at a terminal: the run in a process of its own, and the live screen watching it. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { readRun } from "../engine/resume.js";
+import { revivalOf } from "../run/revival.js";
 import { FileStore } from "../store/file.js";
+import type { Store } from "../store/store.js";
 import { RunView } from "../view/board.js";
 import { figuresOf } from "../view/report.js";
 import { isTerminal } from "./ask.js";
@@ -7,7 +11,7 @@ import { attach } from "./attach.js";
 import { type AttendedFlags, attendedBy } from "./attended.js";
 import { isInBackground, startInBackground } from "./background.js";
 import { openInBrowser } from "./browser.js";
-import { printSummary } from "./conduct.js";
+import { exitCode, printSummary } from "./conduct.js";
 import { EXIT } from "./exit.js";
 
 export interface ScreenFlags extends AttendedFlags {
@@ -53,7 +57,8 @@ export async function runInBackground(
   }
   if (flags.detach === true) return goesOn();
   const gone = new AbortController();
-  void exited.then(() => gone.abort());
+  const over = exited.then(() => revivalsOver(store, run));
+  void over.then(() => gone.abort());
   const { left } = await attach(
     { store, run, top },
     { canDetach: true, untilOver: true, ownsRun: true, gone: gone.signal },
@@ -65,8 +70,29 @@ export async function runInBackground(
     return EXIT.interrupted;
   }
   const code = await exited;
+  const revived = await over;
   const view = new RunView();
   for (const event of (await store.read(run)).events) view.take(event);
   if (view.board !== undefined) printSummary(figuresOf(view.board), { top, journal: store.where(run) });
-  return code;
+  return revived && view.folded !== undefined ? exitCode(view.folded.state) : code;
+}
+
+/** How long a dead conductor's warden may take until somebody else conducts the run. */
+const REVIVED_WITHIN_MS = 30_000;
+const LOOK_MS = 250;
+
+/** Resolves when nobody conducts the run and nobody will: whoever died may be followed by another. Whether one was. */
+async function revivalsOver(store: Store, run: string): Promise<boolean> {
+  let revived = false;
+  for (let waited = 0; waited < REVIVED_WITHIN_MS; waited += LOOK_MS) {
+    const read = await readRun(store, run);
+    if (!read.ok || revivalOf(read.value.state, read.value.events, new Date().toISOString()).type === "leave") break;
+    while ((await store.holder(run)) !== undefined) {
+      revived = true;
+      waited = 0;
+      await sleep(LOOK_MS);
+    }
+    await sleep(LOOK_MS);
+  }
+  return revived;
 }

@@ -119,6 +119,12 @@ export function wordsOf(failure: Failure): Words {
         why: "What happens next could not be written down, so the run stopped. Nothing that was done is lost.",
         next: `Make room, then go on with: segno resume ${failure.run}`,
       };
+    case "file-system":
+      return {
+        what: `The file system refuses${failure.path === undefined ? "" : ` ${failure.path}`} (${failure.code}).`,
+        why: "Without it Segno cannot write down what happens next, so it stopped. What was done is in the working tree, and in commits as far as they could be made.",
+        next: `Put it right (permissions, a read-only mount, a folder that is gone), then go on with: segno ${failure.run === undefined ? "doctor" : `resume ${failure.run}`}`,
+      };
     case "windows":
       return {
         what: "Segno does not run natively on Windows.",

@@ -383,6 +383,12 @@ export const configSchema = z.strictObject({
     .describe(
       "Whom to tell: a list of entries with `on` (question, failed, finished, limit; default all) and one of `command` (gets `SEGNO_EVENT`, `SEGNO_TITLE`, `SEGNO_MESSAGE` and JSON on its input), `webhook` (an address that gets JSON), `ntfy` (a topic's address) or `desktop: true`.",
     ),
+  revive: z
+    .boolean()
+    .default(true)
+    .describe(
+      "Whether a run goes on by itself after its process was killed or crashed: at most three times in ten minutes, never after a stop.",
+    ),
   env_deny: z
     .array(z.string().min(1))
     .default([])

@@ -8,6 +8,7 @@ import { phaseBranch, removeWorktree, worktreeOf } from "../git/worktree.js";
 import type { RunStatus } from "../run/state.js";
 import { watchClock } from "./clock.js";
 import { type Door, openDoor } from "./door.js";
+import { isFileSystemError } from "./file-system.js";
 import { learnFrom } from "./forecasting.js";
 import { runGatesBefore } from "./gates-before.js";
 import { handOffStopped } from "./handoff.js";
@@ -15,14 +16,17 @@ import type { HeldRun } from "./held-run.js";
 import { filesToKeep } from "./kept-files.js";
 import { decideAndPerform } from "./loop.js";
 import { startNotifying } from "./notify.js";
+import { commitUnrecorded } from "./perform/commit.js";
 import { putRight } from "./put-right.js";
 import { awaitRevisions } from "./revisions.js";
 import { postWarden } from "./warden.js";
 import { coolDown } from "./warm.js";
 
+export const CRASH_NOTE = "crash.txt";
+
 /** `opened` is told where the run can be watched and steered. */
 export async function conductRun(held: HeldRun, opened: (door: Door) => void = () => {}): Promise<RunStatus> {
-  const warden = postWarden(held.run.state.run);
+  const warden = postWarden(held.run.state.run, held.reviver);
   held.warden = warden;
   const door = await openDoor(held);
   held.door = door;
@@ -34,6 +38,8 @@ export async function conductRun(held: HeldRun, opened: (door: Door) => void = (
   learnFrom(held);
   const notices = startNotifying(held);
   const revising = awaitRevisions(held);
+  // A crash of ours leaves the warden at its post; what a file system did to us is an end in words.
+  let orderly = false;
   try {
     if (held.interrupted) await putAllRight(held);
     await runGatesBefore(held);
@@ -41,19 +47,43 @@ export async function conductRun(held: HeldRun, opened: (door: Door) => void = (
     if (status === "stopped") await handOffStopped(held);
     await removeSkipped(held);
     if (status !== "completed") await noteTree(held);
+    orderly = true;
     return status;
+  } catch (error) {
+    orderly = isFileSystemError(error);
+    if (!orderly) await noteCrash(held, error);
+    await endSessions(held);
+    if (orderly) await commitUnrecorded(held);
+    throw error;
   } finally {
     clock.stop();
     revising.stop();
     await notices.settle();
-    await door.close();
-    await coolDown(held);
-    for (const session of held.sessions.values()) await session.close();
-    warden.dismiss();
-    forgetSettings(held.top, held.run.state.run);
-    await held.run.close();
+    await door.close().catch(ofFileSystem);
+    await endSessions(held);
+    if (orderly) {
+      warden.dismiss();
+      forgetSettings(held.top, held.run.state.run);
+    }
+    await held.run.close().catch(ofFileSystem);
     held.lock.release();
   }
+}
+
+async function endSessions(held: HeldRun): Promise<void> {
+  await coolDown(held);
+  for (const session of held.sessions.values()) await session.close();
+}
+
+/** Nothing more is to be saved by it. */
+function ofFileSystem(error: unknown): void {
+  if (!isFileSystemError(error)) throw error;
+}
+
+/** For whoever looks into it: the place of the error. */
+async function noteCrash({ store, run }: HeldRun, error: unknown): Promise<void> {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  await store.leaveNote(run.state.run, CRASH_NOTE, `${text}\n`).catch(ofFileSystem);
 }
 
 /** Nobody looked after what agents did in the moment Segno ended. */

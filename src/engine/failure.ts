@@ -29,6 +29,7 @@ export type Failure =
   | { type: "no-run"; run: string | undefined }
   | { type: "journal"; file: string; line: number; why: string; readable: number }
   | { type: "disk-full"; run: string }
+  | { type: "file-system"; code: string; path: string | undefined; run: string | undefined }
   | { type: "windows" };
 
 export type Result<T> = { ok: true; value: T } | { ok: false; failure: Failure };

@@ -14,7 +14,7 @@ import type { Guarded, PageRoutes } from "./guard.js";
 import type { KeptFile } from "./kept-files.js";
 import type { LiveRun } from "./live-run.js";
 import type { PlanFiles } from "./plan-files.js";
-import type { Warden } from "./warden.js";
+import type { Reviver, Warden } from "./warden.js";
 
 /** A session whose agent is running. */
 export interface OpenSession {
@@ -74,6 +74,8 @@ export interface HeldRun {
   stop: AbortSignal;
   /** Ends everything at once; there while somebody conducts the run who can. */
   endNow: (() => void) | undefined;
+  /** What takes the run up again if this process dies; undefined: nothing does. */
+  reviver: Reviver | undefined;
   /** There while the run is conducted. */
   warden: Warden | undefined;
   door: { url: string; sessionToken(session: string): string } | undefined;
@@ -133,6 +135,7 @@ export function heldRun({ run, store, git, files, texts, lock, interrupted }: Pa
     page: undefined,
     stop: stop.signal,
     endNow: undefined,
+    reviver: undefined,
     warden: undefined,
     door: undefined,
   };

@@ -5,7 +5,9 @@
 import { existsSync } from "node:fs";
 import { sweep } from "../agents/processes.js";
 import type { Config } from "../config/schema.js";
-import { Git, GitError } from "../git/git.js";
+import { dropDeadLocks } from "../git/dead-locks.js";
+import { asGitError, Git, GitError } from "../git/git.js";
+import { restoreBranch } from "../git/restore.js";
 import { changedSince, type Opened, openRepository, stagedPaths } from "../git/start.js";
 import { ensureWorktree, worktreeOf } from "../git/worktree.js";
 import { parsePlan } from "../plan/parse.js";
@@ -48,13 +50,32 @@ export async function readRun(store: Store, id: string): Promise<Result<ReadRun>
   return good({ ...read, state });
 }
 
+/** What an agent did to the checkout in the moment Segno ended, where it would keep the run from going on. */
+export async function restoreInterrupted(place: string, state: RunState): Promise<void> {
+  if (state.status !== "running") return;
+  const own = [...state.readiness.underWay]
+    .map((id) => lastAttempt(state.phases.get(id)))
+    .find((attempt) => attempt !== undefined && attempt.origin.worktree === undefined);
+  if (own === undefined) return;
+  const { branch, head: commit, run } = state;
+  await dropDeadLocks(place, branch);
+  // What only a person can decide is said by whoever looks next.
+  await restoreBranch(new Git(place), { branch, commit, since: own.startedAt, run }).catch(asGitError);
+}
+
+export interface ResumeOptions {
+  attended?: boolean;
+  /** Nobody asked for it: its process had died. */
+  revived?: { times: number; cause: string } | undefined;
+}
+
 export async function resumeRun(
   store: Store,
   place: string,
   id: string,
   config: Config,
   equipment: Equipment,
-  attended = false,
+  { attended = false, revived }: ResumeOptions = {},
 ): Promise<Result<HeldRun>> {
   const first = await readRun(store, id);
   if (!first.ok) return first;
@@ -82,7 +103,7 @@ export async function resumeRun(
   run.onEvent(equipment.onEvent);
   const since = run.state.noted;
   const theirs = await changedSinceRest(git, since);
-  await run.record({ type: "run-resumed", config, attended, torn: read.value.torn, swept, since, ...theirs });
+  await run.record({ type: "run-resumed", config, attended, torn: read.value.torn, swept, since, revived, ...theirs });
   if (since === undefined && read.value.state.status === "running" && !read.value.state.inWorktrees) {
     run.append({
       type: "warned",

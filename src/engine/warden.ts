@@ -1,9 +1,12 @@
 /**
- * The warden: when Segno dies, whatever the way, its sessions' processes end within seconds by themselves. A shell
- * waits at a pipe whose other end only Segno holds; the pipe's end without a word means Segno is gone, and only then
- * does a Node process start that sweeps.
+ * The warden: when Segno dies, whatever the way, its sessions' processes end within seconds by themselves, and the run is
+ * taken up again where that is wanted. A shell waits at a pipe whose other end only Segno holds (so nothing that ends
+ * every `node` ends it, too); the pipe's end without a word means Segno is gone. Whether it may go on is decided by
+ * whoever is started then, from the journal.
  */
 import { spawn } from "node:child_process";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export interface Warden {
@@ -14,9 +17,17 @@ export interface Warden {
   dismiss(): void;
 }
 
+/** What takes the run up again: a script of ours and its arguments, and where. It gets the cause as a further argument. */
+export interface Reviver {
+  args: readonly string[];
+  cwd: string;
+}
+
 const SWEEPER = fileURLToPath(new URL("./warden-sweep.js", import.meta.url));
 const SCRIPT = `
 trap '' HUP INT TERM
+ooms() { while read -r key value; do [ "$key" = oom_kill ] && echo "$value"; done < /proc/vmstat; } 2>/dev/null
+before=$(ooms)
 agents=
 while read -r word pid; do
   case $word in
@@ -26,10 +37,19 @@ while read -r word pid; do
   esac
 done
 for one in $agents; do kill -9 -"$one"; done 2>/dev/null
-exec "$0" "$1" "$2"`;
+node=$0 sweeper=$1 run=$2 log=$3 place=$4
+shift 4
+"$node" "$sweeper" "$run"
+[ $# -gt 0 ] || exit 0
+[ "$before" = "$(ooms)" ] && cause=killed || cause=memory
+cd "$place" || exit 0
+exec "$node" "$@" "$cause" >>"$log" 2>&1 </dev/null`;
 
-export function postWarden(run: string): Warden {
-  const child = spawn("/bin/sh", ["-c", SCRIPT, process.execPath, SWEEPER, run], {
+export const revivedLog = (run: string): string => join(tmpdir(), `segno-revived-${run}.log`);
+
+export function postWarden(run: string, reviver: Reviver | undefined): Warden {
+  const again = reviver === undefined ? ["/"] : [reviver.cwd, ...reviver.args];
+  const child = spawn("/bin/sh", ["-c", SCRIPT, process.execPath, SWEEPER, run, revivedLog(run), ...again], {
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
     cwd: "/",

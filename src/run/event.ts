@@ -120,6 +120,8 @@ export type Fact =
       usersPaths: string[];
       staged: string[];
       since?: string | undefined;
+      /** Nobody asked for it: whoever conducted it had died. How often within ten minutes, and of what, if that is known. */
+      revived?: { times: number; cause: string } | undefined;
     }
   /** The working tree as the run left it. */
   | { type: "tree-noted"; tree: string }

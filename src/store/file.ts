@@ -189,6 +189,12 @@ export class FileStore implements Store {
     writeWhole(join(this.#folder(run), name), text);
   }
 
+  async note(run: string, name: string): Promise<{ text: string; at: string } | undefined> {
+    const path = join(this.#folder(run), name);
+    const found = statSync(path, { throwIfNoEntry: false });
+    return found === undefined ? undefined : { text: readFileSync(path, "utf8"), at: found.mtime.toISOString() };
+  }
+
   where(run: string): string {
     return journalPath(this.#folder(run));
   }

@@ -84,8 +84,9 @@ export interface Store {
   address(run: string): Promise<Address | undefined>;
   learned(agent: string): Promise<Learned>;
   learn(agent: string, more: Learned): Promise<void>;
-  /** A text for people, beside the run. Nothing reads it. */
+  /** A text for people, beside the run; nothing is decided by it. */
   leaveNote(run: string, name: string, text: string): Promise<void>;
+  note(run: string, name: string): Promise<{ text: string; at: string } | undefined>;
   /** Where the journal is, in words for people. */
   where(run: string): string;
 }

@@ -219,7 +219,8 @@ export function lineOf(event: RunEvent): Line | undefined {
       return line("■", `stopping (${event.by}): the running tool finishes, then a checkpoint is saved`);
     case "run-resumed": {
       const swept = event.swept === 0 ? "" : `, ${event.swept} left-over processes ended`;
-      return line("𝄋", `run taken up again${swept}`);
+      const why = event.revived === undefined ? "" : ` by itself: ${event.revived.cause}`;
+      return line("𝄋", `run taken up again${why}${swept}`);
     }
     case "run-held":
       return line("‖", `paused (${event.by})`);

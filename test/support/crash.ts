@@ -9,6 +9,7 @@ import { call, message } from "../../src/rehearsal/reply.js";
 import type { FactType, RunEvent } from "../../src/run/event.js";
 import { FileStore } from "../../src/store/file.js";
 import { TOOL_PREFIX } from "../support/tool-prefix.js";
+import { eventually } from "./eventually.js";
 import { planFiles } from "./plans.js";
 import { type Files, git, scratchFolder, scratchRepo } from "./scratch.js";
 import { type Ended, eventsOf, type Site, type SiteOptions, site } from "./segno.js";
@@ -112,6 +113,27 @@ export async function undisturbed(scenario: Scenario): Promise<Undisturbed> {
   return { events: events.length, tree: treeOf(place.repo), types };
 }
 
+/** Nobody resumes by hand: what was killed goes on by itself. `CRASH_REVIVED=0` resumes by hand. */
+const REVIVED = process.env.CRASH_REVIVED !== "0";
+
+async function revived(repo: string): Promise<Ended> {
+  const store = new FileStore(repo);
+  const over = async (): Promise<boolean> => {
+    const [run = ""] = await store.list();
+    const read = await store.read(run);
+    // One that was killed before its first event, or after its last, has nothing to go on with.
+    if (!read.ok || read.events.length === 0) return (await store.holder(run)) === undefined;
+    const last = read.events.findLast(({ type }) => /^run-(completed|failed|stopped)$/.test(type));
+    return last !== undefined && (await store.holder(run)) === undefined;
+  };
+  await eventually("the run went on by itself, to its end", over, 150);
+  const [run = ""] = await store.list();
+  const { events } = await store.read(run);
+  const stdout = events.map((event) => `${JSON.stringify(event)}\n`).join("");
+  const last = events.at(-1)?.type;
+  return { code: last === "run-completed" ? 0 : 1, signal: null, stdout, stderr: "" };
+}
+
 export interface Cell {
   /** Tasks that were done more than once. */
   redone: string[];
@@ -127,7 +149,9 @@ export async function crashAt(
 ): Promise<Cell> {
   const { tasks, args, atOnce } = scenario;
   const place = await siteOf(scenario);
-  const first = await place.segno(["run", "PLAN.md", ...args], { killAt: k, signal }).ended;
+  const byItself = signal === "SIGKILL" && REVIVED;
+  const env = byItself ? { SEGNO_REVIVE: "true" } : {};
+  const first = await place.segno(["run", "PLAN.md", ...args], { killAt: k, signal, env }).ended;
   const aliveFile = join(scratchFolder(), "alive");
   if (first.code === 0) {
     // The signal came when nothing was left to stop, or in another order there were fewer events.
@@ -137,8 +161,9 @@ export async function crashAt(
   }
   if (signal === "SIGKILL") expect(first.signal).toBe("SIGKILL");
   if (signal !== "SIGKILL") expect(first.code, first.stdout.slice(-2_000) + first.stderr).toBe(3);
-  const resumed = await place.segno(["resume", ...args.filter((arg) => !/parallel|^2$/.test(arg))], { aliveFile })
-    .ended;
+  const resumed = byItself
+    ? await revived(place.repo)
+    : await place.segno(["resume", ...args.filter((arg) => !/parallel|^2$/.test(arg))], { aliveFile }).ended;
   if (resumed.code === 2 && resumed.stdout.includes("nothing-to-resume")) {
     expect(k).toBeGreaterThan(truth.events - 10);
     return { redone: [], first, resumed };

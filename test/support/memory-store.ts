@@ -134,6 +134,11 @@ export class MemoryStore implements Store {
     this.#of(run).notes.set(name, text);
   }
 
+  async note(run: string, name: string): Promise<{ text: string; at: string } | undefined> {
+    const text = this.#of(run).notes.get(name);
+    return text === undefined ? undefined : { text, at: this.#now().toISOString() };
+  }
+
   where(run: string): string {
     return `memory: ${run}`;
   }

@@ -8,7 +8,7 @@ import { inProcessAgent } from "./in-process-agent.js";
 
 interface Answer {
   content: ReplyBlock[];
-  usage: { input_tokens: number };
+  usage: Record<string, number>;
   error: { type: string; message: string };
 }
 
@@ -19,7 +19,7 @@ async function ask(request: ModelRequest, env: Readonly<Record<string, string>>)
     body: JSON.stringify({ ...request, stream: false }),
   });
   const { content, usage, error } = (await response.json()) as Answer;
-  if (response.ok) return { type: "message", content, silent: usage.input_tokens === 0 };
+  if (response.ok) return { type: "message", content, silent: Object.values(usage).every((count) => count === 0) };
   return {
     type: "error",
     status: response.status,

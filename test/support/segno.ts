@@ -83,6 +83,8 @@ export async function site({
     IS_SANDBOX: "1",
     SEGNO_MODEL: "claude-sonnet-4-5",
     SEGNO_PERMISSION_MODE: "bypassPermissions",
+    // What dies here is taken up again by the test, or not at all.
+    SEGNO_REVIVE: "false",
     GIT_CONFIG_GLOBAL: `${process.env.HOME}/.gitconfig`,
     ...(agent === "claude" ? {} : { SEGNO_AGENT: agent, NODE_OPTIONS: `--import ${PRELOAD_AGENT}` }),
   };

@@ -1,12 +1,14 @@
 import { join } from "node:path";
 import { findInterrupted, type Interrupted } from "../../engine/interrupted.js";
-import { readRun, repositoryOn, resumeRun } from "../../engine/resume.js";
+import { type ResumeOptions, readRun, repositoryOn, restoreInterrupted, resumeRun } from "../../engine/resume.js";
 import { FileStore } from "../../store/file.js";
 import type { Store } from "../../store/store.js";
 import { agentFor } from "../agent.js";
 import { attendedBy, configFor } from "../attended.js";
+import { startInBackground } from "../background.js";
 import { conduct } from "../conduct.js";
 import { agentProblem, realEquipment } from "../equipment.js";
+import { EXIT } from "../exit.js";
 import { runNamed } from "../found-run.js";
 import { permissionMode } from "../permission.js";
 import { printFailure } from "../print-failure.js";
@@ -15,7 +17,8 @@ import { type ConfigFlags, readSettings, type Settings } from "../settings.js";
 import { listenToSignals } from "../signals.js";
 import { repositoryTop } from "../top.js";
 
-type ResumeFlags = ConfigFlags & ScreenFlags & { dashboard?: boolean };
+type ResumeFlags = ConfigFlags &
+  ScreenFlags & { dashboard?: boolean; all?: boolean; revived?: ResumeOptions["revived"] };
 
 export async function resumeCommand(run: string | undefined, flags: ResumeFlags): Promise<number> {
   const json = flags.json === true;
@@ -24,6 +27,7 @@ export async function resumeCommand(run: string | undefined, flags: ResumeFlags)
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
   const store = new FileStore(top.value);
+  if (flags.all === true) return resumeAll(store, json);
   if (run === undefined) {
     const found = await findInterrupted(store, { top: top.value }, new Date());
     if (found === undefined) {
@@ -36,6 +40,28 @@ export async function resumeCommand(run: string | undefined, flags: ResumeFlags)
   const read = await readRun(store, named.value);
   if (!read.ok) return printFailure(read.failure, json);
   return goOn(store, top.value, { run: named.value, state: read.value.state }, settings.value, flags);
+}
+
+/** Every run whose process is gone, each in the background: nobody is at the terminal after a reboot. */
+async function resumeAll(store: Store, json: boolean): Promise<number> {
+  let code: number = EXIT.done;
+  const begun: string[] = [];
+  for (const run of (await store.list()).reverse()) {
+    const read = await readRun(store, run);
+    if (!read.ok || read.value.state.status !== "running" || read.value.state.mode !== "run") continue;
+    if ((await store.holder(run)) !== undefined) continue;
+    const started = await startInBackground(["resume", run, "--plain"], {});
+    if (!started.ok) {
+      code = started.code;
+      continue;
+    }
+    started.release();
+    begun.push(run);
+    if (!json) console.log(`Run ${run} of ${read.value.state.plan.file} goes on in the background.`);
+  }
+  if (json) console.log(JSON.stringify({ resumed: begun }));
+  else if (begun.length === 0 && code === EXIT.done) console.log("Nothing to resume: no run's process is gone.");
+  return code;
 }
 
 export async function goOn(
@@ -60,6 +86,7 @@ export async function goOn(
   if (!mode.ok) return printFailure(mode.failure, json);
   // What was decided about its age here holds there, too.
   const decided = { SEGNO_RESUME_WINDOW_HOURS: "8760" };
+  await restoreInterrupted(top, state);
   const place = await repositoryOn(top, state.branch);
   if (!place.ok) return printFailure(place.failure, json);
   const { top: at } = place.value.git;
@@ -77,7 +104,10 @@ export async function goOn(
   const held = (await own.list()).includes(run) ? own : store;
   const attended = attendedBy(flags);
   const config = configFor(attended, { ...chosen, permission_mode: mode.value });
-  const resumed = await resumeRun(held, at, run, config, equipment, attended === "here");
+  const resumed = await resumeRun(held, at, run, config, equipment, {
+    attended: attended === "here",
+    revived: flags.revived,
+  });
   return resumed.ok
     ? conduct(resumed.value, view, signals, { json, dashboard: flags.dashboard })
     : printFailure(resumed.failure, json);

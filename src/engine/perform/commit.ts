@@ -3,7 +3,7 @@ import { type CommitOutcome, type CommitRequest, commitChanges, keepSnapshot } f
 import { GitError } from "../../git/git.js";
 import { PARTIAL, TRAILERS, taskTrailer } from "../../git/history.js";
 import { markPlanFile } from "../../plan/write-back.js";
-import type { CommitKind } from "../../run/command.js";
+import { type CommitKind, commandId } from "../../run/command.js";
 import { type Attempt, lastAttempt } from "../../run/phase.js";
 import { phaseOf } from "../../run/state.js";
 import { checkoutOf } from "../checkout.js";
@@ -29,16 +29,15 @@ const MB = 1024 * 1024;
 /** Commits what the phase changed; with the last commit of a phase go the marks in the plan. */
 export const commit: Performer<"commit"> = async (held, { id, phase, attempt, kind }) => {
   const { run } = held;
-  const { plan, config } = run.state;
+  const { config } = run.state;
   const state = lastAttempt(run.state.phases.get(phase));
   if (state === undefined) {
     const why = "the phase was skipped meanwhile";
     await run.record({ type: "commit-skipped", command: id, phase, attempt, kind, why });
     return;
   }
-  const { origin } = state;
   const { merge } = state.train;
-  const { git, branch } = checkoutOf(held, phase);
+  const { git } = checkoutOf(held, phase);
   if (kind !== "handover") await coolDown(held, phase);
   if (kind === "handover" && merge !== undefined) {
     await run.record({ type: "commit-skipped", command: id, phase, attempt, kind, why: "a merge is under way" });
@@ -50,22 +49,7 @@ export const commit: Performer<"commit"> = async (held, { id, phase, attempt, ki
   const marked = await marksFor(held, phase, state, kind);
   if (kind === "failed") await writeHandoff(held, phase);
   if (kind === "phase") removeHandoff(held, phase);
-  const request: CommitRequest = {
-    message: messageOf(config.commit_message_template, phase, phaseOf(run.state, phase).title, kind),
-    run: run.state.run,
-    command: id,
-    trailers: trailersOf(held, phase, state, kind === "phase" ? "done" : PARTIAL),
-    // What is merged in is compared with what the phase had before.
-    baseline: kind === "merge" && merge !== undefined ? merge.tip : origin.baseline,
-    head: kind === "merge" && merge !== undefined ? merge.tip : origin.head,
-    merging: kind === "merge",
-    staged: origin.staged,
-    // What the user changes in their checkout is nowhere else.
-    usersPaths: origin.worktree === undefined ? run.state.usersPaths : new Map(),
-    branch,
-    limits: { maxFileBytes: config.max_file_mb * MB, maxBinaryBytes: config.max_binary_mb * MB },
-    plan: { files: plan.files, marked },
-  };
+  const request = requestFor(held, { id, phase, kind }, state, marked);
   if (kind === "failed" && !config.commit_on_failure) {
     await leaveWay(held, id, phase, state, request);
     return;
@@ -113,6 +97,50 @@ export const commit: Performer<"commit"> = async (held, { id, phase, attempt, ki
       outcome satisfies never;
   }
 };
+
+function requestFor(
+  held: HeldRun,
+  { id, phase, kind }: { id: string; phase: string; kind: CommitKind },
+  state: Attempt,
+  marked: Map<string, string>,
+): CommitRequest {
+  const { run } = held;
+  const { plan, config } = run.state;
+  const { origin } = state;
+  const { merge } = state.train;
+  return {
+    message: messageOf(config.commit_message_template, phase, phaseOf(run.state, phase).title, kind),
+    run: run.state.run,
+    command: id,
+    trailers: trailersOf(held, phase, state, kind === "phase" ? "done" : PARTIAL),
+    // What is merged in is compared with what the phase had before.
+    baseline: kind === "merge" && merge !== undefined ? merge.tip : origin.baseline,
+    head: kind === "merge" && merge !== undefined ? merge.tip : origin.head,
+    merging: kind === "merge",
+    staged: origin.staged,
+    // What the user changes in their checkout is nowhere else.
+    usersPaths: origin.worktree === undefined ? run.state.usersPaths : new Map(),
+    branch: checkoutOf(held, phase).branch,
+    limits: { maxFileBytes: config.max_file_mb * MB, maxBinaryBytes: config.max_binary_mb * MB },
+    plan: { files: plan.files, marked },
+  };
+}
+
+/**
+ * What the phases under way did so far, where nothing can be written down any more: in the history it is safe, and
+ * recognised there by whoever takes the run up again.
+ */
+export async function commitUnrecorded(held: HeldRun): Promise<void> {
+  const { phases, readiness, config } = held.run.state;
+  for (const phase of config.auto_commit ? readiness.underWay : []) {
+    const state = lastAttempt(phases.get(phase));
+    if (state === undefined || state.train.merge !== undefined || state.split.parts.length > 0) continue;
+    const id = commandId(phase, state.number, "commit", state.commits.finished + 1);
+    const request = requestFor(held, { id, phase, kind: "handover" }, state, new Map());
+    // It is the last thing that can be tried.
+    await commitChanges(checkoutOf(held, phase).git, request).catch(() => {});
+  }
+}
 
 /** Where others work in the same checkout, what a failed phase left is set aside. */
 async function leaveWay(
