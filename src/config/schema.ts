@@ -304,10 +304,10 @@ export const configSchema = z.strictObject({
       "A command that prepares a fresh checkout (installing dependencies, copying ignored files); `SEGNO_CHECKOUT` is the main one.",
     ),
   suspicious: z
-    .enum(["warn", "fail"])
-    .default("warn")
+    .enum(["note", "ask", "fail", "warn"])
+    .default("ask")
     .describe(
-      "What happens when a phase passes in a way that looks wrong: a gate far faster than usual, tests deleted or skipped, a gate's own script or configuration changed, nothing changed at all.",
+      "What happens when a phase passes in a way that looks wrong: a gate far faster than usual, nothing changed at all, tests deleted or skipped, a gate's own script, test command, settings or threshold changed. `note` (or `warn`) says it; `ask` also asks the agent, in the same session, to take back or explain what undermines the gates; `fail` fails the phase.",
     ),
   verify: z
     .enum(["off", "agent"])
@@ -382,6 +382,13 @@ export const configSchema = z.strictObject({
     .default([])
     .describe(
       "Whom to tell: a list of entries with `on` (question, failed, finished, limit; default all) and one of `command` (gets `SEGNO_EVENT`, `SEGNO_TITLE`, `SEGNO_MESSAGE` and JSON on its input), `webhook` (an address that gets JSON), `ntfy` (a topic's address) or `desktop: true`.",
+    ),
+  max_new_bytes: z
+    .int()
+    .min(1_000_000)
+    .default(2_000_000_000)
+    .describe(
+      "How much a phase may write into its checkout, in bytes, ignored files included; above it, and when less than 200 MB of the disk are left, the run is stopped with a checkpoint.",
     ),
   revive: z
     .boolean()

@@ -12,6 +12,7 @@ import { type Learned, seenFirstPrompt } from "../context/forecast.js";
 import { expectedGrowth, largeResult, type Meter, meter, newMeter, readMeter } from "../context/meter.js";
 import { handoversOn, type NaturalBoundary, newWarnings } from "../context/policy.js";
 import { costAt } from "../context/prices.js";
+import { undermines } from "../gates/suspicion.js";
 import type { Claims } from "../handover/claims.js";
 import { writeHanded } from "../handover/handed.js";
 import { judgeVerdicts } from "../handover/review.js";
@@ -29,7 +30,9 @@ import { givesUp } from "../run/retries.js";
 import { requestProblem } from "../run/splitting.js";
 import { phaseOf } from "../run/state.js";
 import { type SegnoTools, segnoTools, type ToolHandlers, ToolRefusal } from "../tools/tools.js";
+import { lookAtChange } from "./change.js";
 import { checkoutOf } from "./checkout.js";
+import { HarmWatch } from "./harm.js";
 import type { HeldRun, WarmSession } from "./held-run.js";
 import { markerOf } from "./marker.js";
 import { type Looked, lookAround, newLook } from "./put-right.js";
@@ -68,9 +71,11 @@ export class LiveSession implements WarmSession {
   handed: { claims: Claims; kept: BlobRef } | undefined;
   #refusedBatches = 0;
   #looked: Looked | undefined;
+  #harm: HarmWatch | undefined;
   /** Commands that it ran since the last boundary, as far as they are known. */
   #commands: string[] = [];
   #keepsWork = true;
+  #ranShell = false;
   /** What the agent is to hear, where it cannot be told at a boundary. */
   #untold: string[] = [];
   #resumed = false;
@@ -91,6 +96,7 @@ export class LiveSession implements WarmSession {
   async open(resume: string | undefined): Promise<AgentSession> {
     if (this.#agent !== undefined) return this.#agent;
     this.#looked = newLook(this.#held, this.#place.phase);
+    this.#harm = this.#watchHarm();
     this.#resumed = resume !== undefined;
     const { run, agent, agentEnv, gitEnv, door, isolated, permissions } = this.#held;
     const { phase, session } = this.#place;
@@ -227,6 +233,7 @@ export class LiveSession implements WarmSession {
     const { run } = this.#held;
     this.#warn();
     await this.#lookAround();
+    await this.#limitHarm();
     const said = sayAtBoundary(run.state, this.#atBoundary());
     if (said.facts.length > 0) await run.record(...said.facts);
     return said.stop === undefined ? { stop: false, tell: this.#tell() } : { stop: true, why: said.stop };
@@ -244,6 +251,25 @@ export class LiveSession implements WarmSession {
       this.#keepsWork = await keepWork(this.#held, phase, checkoutOf(this.#held, phase).git, done);
     }
     this.#untold.push(...(await lookAround(this.#held, phase, this.#looked, commands)));
+  }
+
+  #watchHarm(): HarmWatch {
+    const { run } = this.#held;
+    const state = run.state.phases.get(this.#place.phase);
+    const began = isAttempted(state) ? Date.parse(state.attempt.startedAt) : Date.now();
+    const { top } = checkoutOf(this.#held, this.#place.phase);
+    const limits = { maxNewBytes: run.state.config.max_new_bytes };
+    return new HarmWatch(top, markerOf(run.state.run, this.#place.session), limits, began);
+  }
+
+  /** While there is room for a checkpoint. */
+  async #limitHarm(): Promise<void> {
+    const { run } = this.#held;
+    const full = run.state.stopping === undefined ? this.#harm?.disk() : undefined;
+    if (full !== undefined) await run.record({ type: "stop-requested", by: full, cause: "disk" });
+    const crowd = this.#ranShell ? await this.#harm?.processes() : undefined;
+    this.#ranShell = false;
+    if (crowd !== undefined) run.warn(crowd, this.#place.phase);
   }
 
   #tell(): string | undefined {
@@ -286,7 +312,10 @@ export class LiveSession implements WarmSession {
   #toolFinished(kind: ToolKind, brief: string, ok: boolean): void {
     this.#toolCalls++;
     if (kind === "edit") this.#reread ??= this.#meter.sources.reads;
-    if (kind === "shell") this.#commands.push(brief);
+    if (kind === "shell") {
+      this.#commands.push(brief);
+      this.#ranShell = true;
+    }
     if (!ok || kind !== "shell") return;
     const { gates } = phaseOf(this.#held.run.state, this.#place.phase);
     if (gates.some(({ check }) => check.type === "command" && brief.includes(check.command))) this.#natural = "gate";
@@ -345,6 +374,20 @@ export class LiveSession implements WarmSession {
     return TOOL_ANSWERS.split;
   }
 
+  /** What judges the phase was changed, and nobody asked for that: its result counts only after a word about it. */
+  async #askAboutChange(): Promise<void> {
+    const { run } = this.#held;
+    const { phase: id, purpose } = this.#place;
+    const phase = run.state.phases.get(id);
+    if (run.state.config.suspicious !== "ask" || purpose === "merge" || !isAttempted(phase)) return;
+    const { asked } = phase.attempt.judged;
+    const { suspicions } = await lookAtChange(this.#held, id, phase.attempt);
+    const found = suspicions.filter((one) => undermines(one) && !asked.includes(one.text));
+    if (found.length === 0) return;
+    await this.#keep({ type: "suspicion-raised", ...this.#at, suspicions: found });
+    throw new ToolRefusal(TOOL_ANSWERS.undermined(found.map(({ text }) => text)));
+  }
+
   /** In the journal, and kept, before the agent hears so. */
   async #keep(fact: Fact): Promise<void> {
     const { run } = this.#held;
@@ -389,6 +432,7 @@ export class LiveSession implements WarmSession {
       phase_result: async (result) => {
         if (this.#place.purpose === "verify") return TOOL_ANSWERS.onlyVerdict;
         if (result.status === "split_request") return this.#splitRequested(result);
+        if (result.status === "completed") await this.#askAboutChange();
         await this.#keep({ type: "result-reported", ...this.#at, result });
         return TOOL_ANSWERS.result;
       },

@@ -154,7 +154,9 @@ function concludeRun(state: RunState): Decision[] {
   // Whatever is waited for, a person included: a resume asks again.
   const isAwaited = openQuestions(state).length + revisions(state).length > 0;
   const stops = state.stopping !== undefined && (canGoOn || isAwaited);
-  if (stops) return [conclude({ type: "run-stopped", why: "asked to stop" })];
+  const { stopping } = state;
+  const why = stopping === undefined || stopping.cause === "asked" ? "asked to stop" : stopping.by;
+  if (stops) return [conclude({ type: "run-stopped", why })];
   // Paused, with an idle session or with nothing begun: someone will say when it goes on.
   if (canGoOn && state.hold !== undefined) return [];
   if (wakeAt(state) !== undefined) return [];

@@ -38,7 +38,7 @@ export type StopWhy =
   | "reported";
 
 /** Why a run is stopped: what follows from it hangs on this, never on words. */
-export type StopCause = "asked" | "usage-limit" | "budget" | "context";
+export type StopCause = "asked" | "usage-limit" | "budget" | "context" | "disk";
 
 export type StuckKind = "repeated-call" | "repeated-error" | "alternating-edits" | "empty-session";
 
@@ -61,7 +61,7 @@ export type ToolKind = "read" | "edit" | "shell" | "search" | "web" | "agent" | 
 export type SplitCause = "requested" | "forecast" | "repair" | "exhausted";
 
 export interface Suspicion {
-  kind: "fast-gate" | "tests-removed" | "tests-skipped" | "gate-changed" | "no-change";
+  kind: "fast-gate" | "tests-removed" | "tests-skipped" | "gate-changed" | "gate-weakened" | "no-change";
   text: string;
 }
 
@@ -344,6 +344,8 @@ export type Fact =
       unreported: string[];
       undocumented: boolean;
     } & OfPhase)
+  /** What would judge the phase was undermined: whoever did it is asked why, before its result counts. */
+  | ({ type: "suspicion-raised"; suspicions: Suspicion[] } & OfSession)
   | ({ type: "verdict-reported"; verdicts: CriterionVerdict[] } & OfSession)
   | { type: "handoff-written"; phase: string; file: string }
   | { type: "warned"; message: string; phase?: string | undefined }

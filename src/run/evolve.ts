@@ -39,7 +39,7 @@ import {
 } from "./session.js";
 import { phaseSplit } from "./splitting.js";
 import type { RunState } from "./state.js";
-import { gateFinished, gatesBaselined, phaseInspected } from "./verification.js";
+import { gateFinished, gatesBaselined, phaseInspected, suspicionRaised } from "./verification.js";
 import { limitReached } from "./waits.js";
 
 /** The first event makes the state, every further one changes it in place. */
@@ -146,6 +146,7 @@ const FOLDS: { [T in FactType]: Fold<T> } = {
   "gates-baselined": gatesBaselined,
   "gate-finished": gateFinished,
   "phase-inspected": phaseInspected,
+  "suspicion-raised": suspicionRaised,
   "commit-made": commitMade,
   "commit-skipped": commitSkipped,
   "commit-refused": commitRefused,

@@ -30,6 +30,8 @@ export interface PhaseResult {
   decisions: string[];
   failure_category?: FailureCategory | undefined;
   recommendation?: Recommendation | undefined;
+  /** Why what judges the phase was changed, where that was asked. */
+  explanation?: string | undefined;
   split_details?: { reason: string; recommended_sub_phases: { title: string; tasks: string[] }[] } | undefined;
 }
 

@@ -86,6 +86,8 @@ export interface Attempt {
     /** What was found when all gates had passed, and what an independent session found. */
     inspected: { suspicions: Suspicion[]; unreported: string[] } | undefined;
     reviewed: CriterionVerdict[] | undefined;
+    /** What its agent was asked about, as it was said. */
+    asked: string[];
     /** The agent's words, where it wants a person to look. */
     human: string | undefined;
     /** A person accepted it although it failed. */
@@ -253,7 +255,7 @@ export function phaseStarted(state: Folding, event: FactOf<"phase-started"> & Ru
       },
       trouble: { apiErrors: 0, timeouts: 0, circles: 0, refused: {}, emptySession: undefined, notBefore: undefined },
       repairs: { count: 0, failures: [], lines: [] },
-      judged: { inspected: undefined, reviewed: undefined, human: undefined, accepted: false },
+      judged: { inspected: undefined, reviewed: undefined, asked: [], human: undefined, accepted: false },
       commits: { made: before?.commits.made ?? [], finished: 0, failure: undefined, aside: undefined, settled: false },
       train: { merge: undefined, merges: 0, merged: undefined },
       split: { parts: [], refused: false },

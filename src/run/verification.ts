@@ -179,3 +179,9 @@ export function gatesBaselined(state: Folding, { results }: FactOf<"gates-baseli
 export function phaseInspected(state: Folding, { phase, suspicions, unreported }: FactOf<"phase-inspected">): void {
   changeAttempt(state, phase, (attempt) => revise(attempt, "judged", { inspected: { suspicions, unreported } }));
 }
+
+export function suspicionRaised(state: Folding, { phase, suspicions }: FactOf<"suspicion-raised">): void {
+  changeAttempt(state, phase, (attempt) =>
+    revise(attempt, "judged", { asked: [...attempt.judged.asked, ...suspicions.map(({ text }) => text)] }),
+  );
+}

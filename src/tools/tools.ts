@@ -40,6 +40,11 @@ export const toolSchemas = {
     decisions: list,
     failure_category: z.enum(FAILURE_CATEGORIES).optional(),
     recommendation: z.enum(RECOMMENDATIONS).optional(),
+    explanation: z
+      .string()
+      .max(4_000)
+      .optional()
+      .describe("Only where you were asked: why tests, gates or their settings had to be changed."),
     split_details: z
       .object({
         reason: z.string().min(1).max(2_000),

@@ -182,6 +182,8 @@ export function lineOf(event: RunEvent): Line | undefined {
       ];
       return line("✎", `the plan was changed: ${what.join(", ") || "only its order"}`);
     }
+    case "suspicion-raised":
+      return line("?", `the agent is asked about it: ${event.suspicions.map(({ text }) => text).join("; ")}`);
     case "checkout-remade": {
       const lost = event.lost.length === 0 ? "" : `; to be done again: ${event.lost.join(", ")}`;
       return line("↻", `its worktree was deleted, and is there again at its last commit${lost}`);

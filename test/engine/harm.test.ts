@@ -1,12 +1,13 @@
 /** Whatever an agent does in the middle of a phase, the run goes on as if it had not, and the user's things are as they were. */
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { call, message, type Reply } from "../../src/rehearsal/reply.js";
 import type { ModelRequest } from "../../src/rehearsal/request.js";
 import type { Behaviour } from "../../src/rehearsal/server.js";
+import type { Address } from "../../src/store/store.js";
 import { planFiles } from "../support/plans.js";
-import { type Rehearsed, rehearse } from "../support/rehearsal.js";
+import { type Rehearsed, rehearse, resumeRehearsal } from "../support/rehearsal.js";
 import { git, scratchRepo } from "../support/scratch.js";
 
 /** With the real agent in `test:complete`; the same with the agent in process everywhere else. */
@@ -165,5 +166,85 @@ describe.concurrent("an agent", () => {
         .trim()
         .split("\n"),
     ).toHaveLength(run.events.length);
+  });
+
+  test("that weakens its own gate is asked in the same session, and its result counts only after a word", async () => {
+    const files = planFiles([{ id: "1", gates: ["sh check.sh"] }]);
+    const repo = scratchRepo({ ...files, "check.sh": "test -f out/1-1.txt\n" });
+    let explained = "";
+    const run = await rehearse({
+      repo,
+      agent,
+      behave: (request, worker) => {
+        const text = JSON.stringify(request.messages);
+        if ((request.tools ?? []).length === 0 || !text.includes('"name":"Write"')) return worker(request);
+        if (!text.includes("echo true")) return message(shell("echo 'exit 0 # echo true' > check.sh"));
+        if (!text.includes("What judges this phase was changed")) return worker(request);
+        explained = text;
+        return text.includes("git checkout check.sh") ? worker(request) : message(shell("git checkout check.sh"));
+      },
+    });
+    expect(run.status).toBe("completed");
+    expect(run.of("suspicion-raised")).toMatchObject([{ suspicions: [{ kind: "gate-changed" }] }]);
+    expect(explained).toContain("check.sh");
+    expect(run.of("result-reported")).toHaveLength(1);
+    expect(run.of("session-started")).toHaveLength(1);
+    expect(git(repo, "show", "HEAD:check.sh")).toBe("test -f out/1-1.txt");
+  });
+
+  test("that insists is heard, and what it did is in the report", async () => {
+    const files = planFiles([{ id: "1", gates: ["sh check.sh"] }]);
+    const repo = scratchRepo({ ...files, "check.sh": "true\n" });
+    const run = await rehearse({ repo, agent, behave: inTheMiddle("echo 'exit 0' > check.sh") });
+    expect(run.status).toBe("completed");
+    expect(run.of("suspicion-raised")).toHaveLength(1);
+    expect(run.of("phase-inspected")[0]?.suspicions).toMatchObject([{ kind: "gate-changed" }]);
+  });
+
+  test("that fills the disk is stopped with a checkpoint while there is room, and the run can be resumed", async () => {
+    const repo = scratchRepo({ ...planFiles([{ id: "1", tasks: 3 }]), ".gitignore": "big\n" });
+    const run = await rehearse({
+      repo,
+      agent,
+      config: { max_new_bytes: 1_000_000 },
+      behave: inTheMiddle("mkdir big && dd if=/dev/zero of=big/a bs=1M count=64 2>/dev/null && sync"),
+    });
+    expect(run.status).toBe("stopped");
+    expect(run.of("stop-requested")).toMatchObject([
+      { cause: "disk", by: expect.stringMatching(/wrote 0\.1 GB .*most of it in big/) },
+    ]);
+    expect(run.of("checkpoint-saved")).toHaveLength(1);
+    rmSync(join(repo, "big"), { recursive: true });
+    expect(await resumeRehearsal(run)).toBe("completed");
+    expect(new Set(run.done)).toEqual(new Set(TASKS));
+  });
+
+  test("that starts a crowd of processes: named once, and ended with the session", async () => {
+    const repo = scratchRepo(planFiles([{ id: "1", tasks: 2 }]));
+    const crowd = "for i in $(seq 110); do sleep 300 & done";
+    const run = await rehearse({ repo, agent, behave: inTheMiddle(crowd) });
+    expect(run.status).toBe("completed");
+    const warnings = run.of("warned").map(({ message: said }) => said);
+    expect(warnings.filter((said) => /The session has 1\d\d processes.*sleep/.test(said))).toHaveLength(1);
+    expect(run.of("session-ended")[0]?.swept).toBeGreaterThanOrEqual(110);
+  });
+
+  test("its environment holds no token of ours but its own session's", async () => {
+    const repo = scratchRepo(planFiles([{ id: "1" }]));
+    let address: Promise<Address | undefined> | undefined;
+    await rehearse({
+      repo,
+      agent,
+      behave: inTheMiddle("env | grep -E '^(SEGNO_|GIT_)' > seen.txt"),
+      onEvent: (event, held) => {
+        if (event.type === "phase-started" && held !== undefined) address = held.store.address(held.run.state.run);
+      },
+    });
+    const seen = readFileSync(join(repo, "seen.txt"), "utf8");
+    const names = [...seen.matchAll(/^(SEGNO_\w*(?:TOKEN|KEY|SECRET)\w*)=/gm)].map(([, name]) => name);
+    expect(names).toEqual(["SEGNO_TOKEN"]);
+    const token = (await address)?.token ?? "";
+    expect(token).not.toBe("");
+    expect(seen).not.toContain(token);
   });
 });

@@ -1,11 +1,22 @@
 import { describe, expect, test } from "vitest";
 import { failedKind, isLimitText, resetOf } from "../../src/agents/claude/errors.js";
 import { judgeCommand, numberIn } from "../../src/gates/judge.js";
-import { type Inspected, suspicionsIn } from "../../src/gates/suspicion.js";
+import { type Inspected, suspicionsIn, undermines } from "../../src/gates/suspicion.js";
 import { judgeVerdicts } from "../../src/handover/review.js";
 
 const look = (more: Partial<Inspected>) =>
-  suspicionsIn({ files: [{ path: "src/a.ts", kind: "M" }], diff: "", gates: [], ...more }).map(({ kind }) => kind);
+  suspicionsIn({ files: [{ path: "src/a.ts", kind: "M" }], diff: "", gates: [], phaseText: "", ...more }).map(
+    ({ kind }) => kind,
+  );
+const patch = (file: string, removed: string[], added: string[]): string =>
+  [
+    `diff --git a/${file} b/${file}`,
+    `--- a/${file}`,
+    `+++ b/${file}`,
+    `@@ -7,${removed.length} +7,${added.length} @@`,
+    ...removed.map((line) => `-${line}`),
+    ...added.map((line) => `+${line}`),
+  ].join("\n");
 const gate = (times: number[], command = "npm test") => [{ name: "tests", command, times }];
 
 describe("ways to pass that look wrong", () => {
@@ -45,10 +56,56 @@ describe("ways to pass that look wrong", () => {
     expect(
       look({ files: [{ path: "scripts/check.sh", kind: "M" }], gates: gate([], "sh ./scripts/check.sh --all") }),
     ).toEqual(["gate-changed"]);
-    expect(look({ files: [{ path: "package.json", kind: "M" }], gates: gate([]) })).toEqual(["gate-changed"]);
     expect(look({ files: [{ path: "scripts/check.sh", kind: "A" }], gates: gate([], "sh scripts/check.sh") })).toEqual(
       [],
     );
+  });
+});
+
+describe("what judges a phase, undermined", () => {
+  const changed = (file: string, removed: string[], added: string[], more: Partial<Inspected> = {}) =>
+    suspicionsIn({
+      files: [{ path: file, kind: "M" }],
+      diff: patch(file, removed, added),
+      gates: gate([]),
+      phaseText: "",
+      ...more,
+    });
+
+  test.each([
+    ["package.json", ['  "test": "vitest run",'], ['  "test": "echo fine",'], "gate-changed", "package.json:7"],
+    ["vitest.config.ts", ["  include: ['a'],"], ["  include: [],"], "gate-changed", "vitest.config.ts:7"],
+    ["pytest.ini", [], ["addopts = --ignore=tests/hard"], "gate-changed", "pytest.ini:7"],
+    ["pyproject.toml", ["strict = true"], [], "gate-changed", "pyproject.toml:7"],
+    ["scripts/run.sh", ["npm test"], ["npm test || true"], "gate-weakened", "scripts/run.sh:7"],
+    [".github/workflows/ci.yml", [], ["    continue-on-error: true"], "gate-weakened", ".github/workflows/ci.yml:7"],
+    ["setup.cfg", ["fail_under = 90"], ["fail_under = 40"], "gate-weakened", "setup.cfg:7"],
+    ["Makefile", ["\teslint --max-warnings 0 ."], ["\teslint --max-warnings 99 ."], "gate-weakened", "Makefile:7"],
+  ])("%s: named with its line", (file, removed, added, kind, place) => {
+    const found = changed(file, removed, added);
+    expect(found.map((one) => one.kind)).toContain(kind);
+    expect(found.find((one) => one.kind === kind)?.text).toContain(place);
+    expect(found.filter(undermines).length).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ["a dependency added", "package.json", ['  "a": "1"'], ['  "a": "1",', '  "b": "2"']],
+    [
+      "a first test script",
+      "package.json",
+      ['  "test": "echo \\"Error: no test specified\\" && exit 1"'],
+      ['  "test": "vitest"'],
+    ],
+    ["a threshold raised", "setup.cfg", ["fail_under = 40"], ["fail_under = 90"]],
+    ["a dependency of a manifest", "pyproject.toml", ['requests = "1"'], ['requests = "2"']],
+    ["ordinary code", "src/a.ts", ["return a || false;"], ["return a || true;"]],
+  ])("%s is not", (_, file, removed, added) => {
+    expect(changed(file, removed, added)).toEqual([]);
+  });
+
+  test("what the phase asks for is not, either", () => {
+    const asked = { phaseText: "Change the test command in `package.json`." };
+    expect(changed("package.json", ['  "test": "vitest run",'], ['  "test": "jest",'], asked)).toEqual([]);
   });
 });
 
