@@ -150,6 +150,21 @@ describe.concurrent("an agent", () => {
     expect(git(repo, "worktree", "list").split("\n")).toHaveLength(1);
   });
 
+  test("that moves a submodule the phase is not about: it is back, and the phase's own work is committed", async () => {
+    const library = scratchRepo({ "a.txt": "1\n" });
+    git(library, "commit", "--quiet", "--allow-empty", "-m", "second");
+    const repo = scratchRepo(planFiles([{ id: "1", tasks: 3 }]));
+    git(repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library, "lib");
+    git(repo, "commit", "--quiet", "-m", "with a submodule");
+    const before = git(join(repo, "lib"), "rev-parse", "HEAD");
+    const run = await rehearse({ repo, agent, behave: inTheMiddle("git -C lib checkout -q HEAD~1") });
+    expect(run.status).toBe("completed");
+    expect(git(join(repo, "lib"), "rev-parse", "HEAD")).toBe(before);
+    expect(git(repo, "rev-parse", "HEAD:lib")).toBe(before);
+    expect(run.of("warned").some(({ message: said }) => said.startsWith("Submodule lib was moved to"))).toBe(true);
+    expect(git(repo, "ls-tree", "-r", "--name-only", "HEAD").match(/out\//g)).toHaveLength(3);
+  });
+
   test("that deletes the run's own state: it is written anew, and the run goes on", async () => {
     const { run, repo } = await harmed({ command: "rm -rf .git/segno" }, "checkout");
     expect(run.status).toBe("completed");

@@ -37,7 +37,7 @@ let count = 0;
 async function open(
   make: MakeAgent,
   script: (request: ModelRequest, n: number) => Reply,
-  more: Partial<SessionOptions> & { stopAfter?: number; made?: Made } = {},
+  more: Partial<SessionOptions> & { stopAfter?: number; tell?: string; made?: Made } = {},
 ): Promise<Opened> {
   const requests: ModelRequest[] = [];
   // Small questions of the agent's own, a title say, have no shell: they are not part of the script.
@@ -82,7 +82,8 @@ async function open(
       boundary: async () => {
         boundaries++;
         observations.push({ type: "said", text: `boundary ${boundaries}` });
-        return boundaries === more.stopAfter ? { stop: true, why: "context" as StopWhy } : { stop: false };
+        if (boundaries === more.stopAfter) return { stop: true, why: "context" as StopWhy };
+        return { stop: false, tell: boundaries === 1 ? more.tell : undefined };
       },
       mayCompact: () => false,
       givesUp: ({ kind, attempt }) => kind === "auth" && attempt >= 2,
@@ -208,6 +209,16 @@ export const agentContract = (name: string, make: MakeAgent) =>
         session.requests[0]?.tools?.map(({ name }) => name),
       );
       await session.close();
+    });
+
+    test("what is said at a boundary is read before the next call, by an agent that can be told", async () => {
+      const script = (_: ModelRequest, n: number) =>
+        n === 1 ? message(call("Bash", { command: "true", description: "x" })) : message(say("done"));
+      const { send, requests, close, agent } = await open(make, script, { tell: "Segno: stay on your branch." });
+      expect(await send("Work.")).toEqual({ type: "finished" });
+      const read = requests.map(({ messages }) => JSON.stringify(messages).includes("Segno: stay on your branch."));
+      expect(read).toEqual([false, agent.abilities.tells]);
+      await close();
     });
 
     test("a session that only judges changes nothing", async () => {
