@@ -6,6 +6,8 @@ export interface Learned {
   /** Prompts of first calls, newest last. */
   firstPrompts: readonly number[];
   samples: readonly Sample[];
+  /** What repairs brought into their windows, for each thing that had failed. */
+  repairs?: readonly number[] | undefined;
 }
 
 export interface Sample {
@@ -195,6 +197,9 @@ export function taskGroups(tasks: readonly { id: string }[], most: number): stri
 function middle(values: readonly number[]): number | undefined {
   return values.slice(-20).toSorted((a, b) => a - b)[Math.floor(Math.min(values.length, 20) / 2)];
 }
+
+/** What a repair needs for each thing that failed, if one was ever seen. */
+export const seenRepair = ({ repairs = [] }: Learned): number | undefined => middle(repairs);
 
 /** The median prompt of a first call of this agent here, if one was ever seen. */
 export const seenFirstPrompt = ({ firstPrompts }: Learned): number | undefined => middle(firstPrompts);

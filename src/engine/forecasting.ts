@@ -58,6 +58,11 @@ export function learnFrom({ run, agent, store }: HeldRun): void {
       begun.reduce((total, session) => total + pick(session), 0);
     const learned = store.learn(agent.name, {
       firstPrompts: begun.map((session) => session.firstPrompt ?? 0),
+      repairs: begun
+        .filter(({ issues }) => issues > 0)
+        .map(({ lastTokens, firstPrompt, issues }) =>
+          Math.round(Math.max(0, lastTokens - (firstPrompt ?? 0)) / issues),
+        ),
       samples: [
         {
           tasks: event.tasksDone.length,

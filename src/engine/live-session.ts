@@ -368,7 +368,11 @@ export class LiveSession implements WarmSession {
     const { phase: id, purpose } = this.#place;
     const phase = run.state.phases.get(id);
     const done = isAttempted(phase) ? phase.attempt.progress.tasksDone : [];
-    const problem = purpose === "work" ? requestProblem(run.state, id, result, done) : TOOL_ANSWERS.noSplitNow;
+    const repairs = purpose === "remediate";
+    const problem =
+      purpose === "work" || repairs
+        ? requestProblem(run.state, id, result, { done, repairs })
+        : TOOL_ANSWERS.noSplitNow;
     if (problem !== undefined) throw new ToolRefusal(TOOL_ANSWERS.notRecorded(problem));
     await this.#keep({ type: "result-reported", ...this.#at, result });
     return TOOL_ANSWERS.split;

@@ -2,6 +2,7 @@
 import { relative, resolve } from "node:path";
 import { shortcomings } from "../agents/agent.js";
 import type { Config } from "../config/schema.js";
+import { seenRepair } from "../context/forecast.js";
 import { takeBranch } from "../git/branch.js";
 import type { Git } from "../git/git.js";
 import { tasksInGit } from "../git/history.js";
@@ -145,7 +146,7 @@ export async function startRun(
       quality: options.config.verify === "agent",
     },
   );
-  run.append({ type: "forecast-made", phases, samples, warnings });
+  run.append({ type: "forecast-made", phases, samples, tokensPerIssue: seenRepair(learned), warnings });
   for (const message of shortcomings(equipment.agent)) run.warn(message);
   for (const { message, file, line } of parsed.diagnostics) run.warn(`${file}:${line}: ${message}`);
   if (options.config.parallel > 1 && repository.changed.length > 0)

@@ -11,6 +11,6 @@ export const TOOL_ANSWERS = {
   undermined: (found: readonly string[]): string =>
     `Not recorded yet. What judges this phase was changed, and the phase does not ask for it:\n${found.map((text) => `- ${text}`).join("\n")}\nTake it back; or, if it had to be, call phase_result again and say in \`explanation\` why.`,
   split: "Recorded. Stop now: Segno splits the phase.",
-  noSplitNow: "only a phase that is being worked on can be split. Repair what is named above.",
+  noSplitNow: "only a phase that is being worked on or repaired can be split. Bring together what is named above.",
   notRecorded: (problem: string): string => `Nothing was recorded: ${problem}`,
 } as const;

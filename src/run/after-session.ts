@@ -103,7 +103,7 @@ export function decideWork(state: RunState, id: string, phase: WithAgent): Decis
 
 /** A session, unless the phase turned out to be too large. */
 function decideNextSession(state: RunState, id: string, phase: WithAgent): Decision | undefined {
-  const wanted = phase.step === "working" ? wantsSplit(state, id, phase.attempt) : undefined;
+  const wanted = phase.step === "reviewing" ? undefined : wantsSplit(state, id, phase.attempt);
   if (wanted === undefined) return startSession(state, id, phase.attempt, purposeOf(phase));
   return decideSplit(state, id, phase.attempt, wanted);
 }

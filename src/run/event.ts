@@ -158,7 +158,14 @@ export type Fact =
   | { type: "command-abandoned"; command: string; why: string }
   | { type: "stop-requested"; by: string; cause: StopCause }
   /** What each phase is expected to need, and on how many earlier phases here that rests. */
-  | { type: "forecast-made"; phases: PhaseForecast[]; samples: number; warnings: string[] }
+  | {
+      type: "forecast-made";
+      phases: PhaseForecast[];
+      samples: number;
+      /** What repairs needed here, for each thing that failed. */
+      tokensPerIssue?: number | undefined;
+      warnings: string[];
+    }
   | {
       type: "question-asked";
       question: string;
@@ -314,8 +321,9 @@ export type Fact =
       ms: number;
       why: string;
       output: BlobRef;
-      /** The last lines of it, where it did not pass. */
+      /** The last lines of it, where it did not pass, and how many things it complains about. */
       tail?: string | undefined;
+      issues?: number | undefined;
     } & OfPhase)
   | ({
       type: "commit-made";

@@ -89,9 +89,10 @@ const FOLDS: { [T in FactType]: Fold<T> } = {
     state.headMoved = to;
   },
   "plan-changed": planChanged,
-  "forecast-made": (state, { phases, samples }) => {
+  "forecast-made": (state, { phases, samples, tokensPerIssue }) => {
     state.forecast = new Map(phases.map((phase) => [phase.phase, phase]));
     state.forecastSamples = samples;
+    state.tokensPerIssue = tokensPerIssue;
   },
   // Time
   "time-reached": (state, { moment }) => {
@@ -220,6 +221,7 @@ function started(event: FactOf<"run-started"> & RunEvent): RunState {
     now: event.at,
     forecast: new Map(),
     forecastSamples: 0,
+    tokensPerIssue: undefined,
     handoffs: new Map(Object.entries(event.handoffs ?? {})),
   };
 }

@@ -19,3 +19,7 @@ export function failingIn({ judged }: Pick<Attempt, "judged">, results: readonly
     ...refused.map(({ criterion, why }) => failed(`criterion: ${criterion}`, criterion, why)),
   ];
 }
+
+/** Gates count what they complain about; everything else counts once. */
+export const issuesOf = (failing: readonly GateResult[]): number =>
+  failing.reduce((sum, { issues = 1 }) => sum + issues, 0);

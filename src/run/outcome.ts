@@ -32,7 +32,13 @@ export interface PhaseResult {
   recommendation?: Recommendation | undefined;
   /** Why what judges the phase was changed, where that was asked. */
   explanation?: string | undefined;
-  split_details?: { reason: string; recommended_sub_phases: { title: string; tasks: string[] }[] } | undefined;
+  split_details?:
+    | {
+        reason: string;
+        /** `depends_on`: titles of parts that come first; without it a part begins at once. */
+        recommended_sub_phases: { title: string; tasks: string[]; depends_on?: string[] | undefined }[];
+      }
+    | undefined;
 }
 
 export interface PhaseFailure {

@@ -128,6 +128,8 @@ export interface GateResult {
   passed: boolean;
   why: string;
   output: string;
+  /** How many things it complains about: failing tests, diagnostics. */
+  issues?: number | undefined;
 }
 
 /** The name of the look that an agent asked for, among the gates. */

@@ -12,7 +12,7 @@ import { checkpointWeight, startWeight } from "../context/economy.js";
 import { type Command, commandId, type Purpose, type SessionEnd, type TurnKind } from "./command.js";
 import { type Decision, perform } from "./decision.js";
 import type { CriterionVerdict, FactOf, FailedKind, StopWhy, TurnEnd, Usage } from "./event.js";
-import { failingIn } from "./failing.js";
+import { failingIn, issuesOf } from "./failing.js";
 import type { Folding } from "./folding.js";
 import type { PhaseResult } from "./outcome.js";
 import { type Attempted, changeAttempt, changePhase, HUMAN, type PhaseState, revise, type WithAgent } from "./phase.js";
@@ -26,6 +26,8 @@ interface SessionFacts {
   phase: string;
   attempt: number;
   purpose: Purpose;
+  /** Of a repair: how many things failed when it began. */
+  issues: number;
   /** As the agent reported them; unknown until it is ready. */
   model: string | undefined;
   agentSession: string | undefined;
@@ -66,6 +68,7 @@ export type SessionState =
   | ({ step: "ended"; reason: SessionEnd; message: string | undefined; end: TurnEnd | undefined } & SessionFacts);
 
 const NOTHING_YET = {
+  issues: 0,
   model: undefined,
   agentSession: undefined,
   window: 0,
@@ -102,7 +105,10 @@ export function changeSession(
 /** It is about to begin: from here on its phase is what the session is for. */
 export function sessionIssued(state: Folding, command: Extract<Command, { type: "start-session" }>): void {
   const { session: id, phase, attempt, purpose } = command;
-  state.sessions.set(id, { step: "starting", id, phase, attempt, purpose, ...NOTHING_YET });
+  const before = state.phases.get(phase);
+  const failing = before?.step === "verifying" ? failingIn(before.attempt, before.results) : [];
+  const issues = purpose === "remediate" ? issuesOf(failing) : 0;
+  state.sessions.set(id, { step: "starting", id, phase, attempt, purpose, ...NOTHING_YET, issues });
   changePhase(state, phase, (before) => withSession(before, id, purpose));
 }
 

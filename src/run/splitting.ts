@@ -1,4 +1,8 @@
-/** Phases that are too large become sub-phases: 20 becomes 20a, 20b, 20c, which do its work side by side. */
+/**
+ * Phases that are too large become sub-phases: 20 becomes 20a, 20b, 20c. An agent that asks for it says which of them come
+ * first; where Segno splits by itself they come one after the other, unless it is plain that they can be done at once.
+ * Each is judged by the gates of its own tasks, the whole by the phase's.
+ */
 import { taskGroups } from "../context/forecast.js";
 import type { Gate, Phase, Task } from "../plan/model.js";
 import { commandId } from "./command.js";
@@ -14,6 +18,8 @@ import { phaseOf, type RunState } from "./state.js";
 export interface PartDraft {
   title: string;
   tasks: string[];
+  /** Titles of parts that come before it. */
+  depends_on?: string[] | undefined;
 }
 
 export interface WantedSplit {
@@ -43,7 +49,7 @@ export function requestProblem(
   state: RunState,
   id: string,
   result: PhaseResult,
-  done: readonly string[],
+  { done, repairs }: { done: readonly string[]; repairs: boolean },
 ): string | undefined {
   const refused = whyNot(state, id);
   if (refused !== undefined)
@@ -52,23 +58,49 @@ export function requestProblem(
   if (result.split_details === undefined) return "split_details is missing: give reason and recommended_sub_phases.";
   if (parts.length < 2)
     return `recommended_sub_phases has ${parts.length === 0 ? "no entry" : "one entry"}: a split needs at least two.`;
-  const open = phaseOf(state, id)
-    .tasks.map((task) => task.id)
-    .filter((task) => !done.includes(task));
+  const order = orderProblem(parts);
+  if (order !== undefined) return order;
+  const known = phaseOf(state, id).tasks.map((task) => task.id);
+  // A phase without tasks is divided by words alone.
+  if (known.length === 0) return undefined;
+  const open = repairs ? [] : known.filter((task) => !done.includes(task));
   const named = parts.flatMap((part) => part.tasks);
   const problems: string[] = [];
   const empty = parts.filter((part) => part.tasks.length === 0).map((part) => part.title);
   if (empty.length > 0) problems.push(`without tasks: ${empty.join(", ")}`);
-  const invented = named.filter((task) => !phaseOf(state, id).tasks.some((known) => known.id === task));
+  const invented = named.filter((task) => !known.includes(task));
   if (invented.length > 0) problems.push(`not in this phase: ${invented.join(", ")}`);
   const lost = open.filter((task) => !named.includes(task));
   if (lost.length > 0) problems.push(`in no sub-phase: ${lost.join(", ")}`);
-  const finished = named.filter((task) => done.includes(task));
+  // What is repaired was done once.
+  const finished = repairs ? [] : named.filter((task) => done.includes(task));
   if (finished.length > 0) problems.push(`done already: ${finished.join(", ")}`);
   const twice = [...new Set(named.filter((task, index) => named.indexOf(task) !== index))];
   if (twice.length > 0) problems.push(`in two sub-phases: ${twice.join(", ")}`);
   if (problems.length === 0) return undefined;
-  return `each open task (${open.join(", ")}) belongs to exactly one sub-phase. ${problems.join("; ")}.`;
+  const rule = repairs
+    ? `each sub-phase names the tasks (of ${known.join(", ")}) whose work it repairs`
+    : `each open task (${open.join(", ")}) belongs to exactly one sub-phase`;
+  return `${rule}. ${problems.join("; ")}.`;
+}
+
+/** Titles that are used twice or not known, or parts that wait for each other. */
+function orderProblem(parts: readonly PartDraft[]): string | undefined {
+  const titles = parts.map(({ title }) => title);
+  if (parts.every(({ depends_on = [] }) => depends_on.length === 0)) return undefined;
+  if (new Set(titles).size < titles.length) return "two sub-phases have the same title: depends_on could mean either.";
+  const unknown = parts.flatMap(({ depends_on = [] }) => depends_on.filter((title) => !titles.includes(title)));
+  if (unknown.length > 0) return `depends_on names what is no sub-phase: ${unknown.join(", ")}.`;
+  const placed = new Set<string>();
+  for (let grown = true; grown; ) {
+    const next = parts.filter(
+      ({ title, depends_on = [] }) => !placed.has(title) && depends_on.every((other) => placed.has(other)),
+    );
+    for (const { title } of next) placed.add(title);
+    grown = next.length > 0;
+  }
+  const circle = titles.filter((title) => !placed.has(title));
+  return circle.length === 0 ? undefined : `these wait for each other: ${circle.join(", ")}.`;
 }
 
 const staysWhole = (state: RunState, id: string, { split, train }: Attempt): boolean =>
@@ -77,7 +109,10 @@ const staysWhole = (state: RunState, id: string, { split, train }: Attempt): boo
 const EXHAUSTIONS = 2;
 const USUAL_PARTS = 3;
 
-/** Whether a phase whose next session is due is to be split instead. */
+/**
+ * Whether a phase whose next session is due is to be split instead: because its agent asks for it, or because its context
+ * was exhausted twice without a finished task. One that only exceeds a window is what handovers are for.
+ */
 export function wantsSplit(state: RunState, id: string, attempt: Attempt): WantedSplit | undefined {
   if (staysWhole(state, id, attempt)) return undefined;
   const { sessions, tasksDone, idleHandovers } = attempt.progress;
@@ -88,16 +123,10 @@ export function wantsSplit(state: RunState, id: string, attempt: Attempt): Wante
     return { cause: "requested", reason, drafts: recommended_sub_phases };
   }
   const open = phaseOf(state, id).tasks.filter((task) => !tasksDone.includes(task.id));
-  const forecast = state.forecast.get(id);
-  if (sessions.length === 0 && state.forecastSamples > 0 && (forecast?.split.length ?? 0) > 1) {
-    const groups = (forecast?.split ?? []).map((group) =>
-      group.filter((task) => open.some(({ id: left }) => left === task)),
-    );
-    const reason = `expected to need ${forecast?.percent} % of what one session may fill`;
-    return grouped("forecast", reason, phaseOf(state, id), groups);
-  }
   const exhausted =
-    session?.step === "ended" && (session.reason === "handed-over" || session.reason === "context-full");
+    session?.step === "ended" &&
+    session.purpose === "work" &&
+    (session.reason === "handed-over" || session.reason === "context-full");
   if (!exhausted || idleHandovers < EXHAUSTIONS) return undefined;
   const reason = `its context was exhausted ${idleHandovers} times in a row without a finished task`;
   return grouped("exhausted", reason, phaseOf(state, id), taskGroups(open, Math.ceil(open.length / USUAL_PARTS)));
@@ -147,23 +176,45 @@ export function decideSplit(state: RunState, id: string, attempt: Attempt, wante
 function partsOf(state: RunState, id: string, { drafts, cause, reason }: WantedSplit): Phase[] {
   const parent = phaseOf(state, id);
   const names = partNames(state, id, drafts.length);
-  return drafts.map((draft, index): Phase => {
+  const parts = drafts.map((draft, index) => {
     const tasks = draft.tasks.flatMap((task) => parent.tasks.find((known) => known.id === task) ?? []);
-    const name = names[index] as string;
+    return { name: names[index] as string, draft, tasks, files: filesOf(parent, tasks) };
+  });
+  const inOrder = cause !== "requested" && !canBeAtOnce(parts);
+  const before = (index: number): string[] =>
+    inOrder
+      ? names.slice(Math.max(0, index - 1), index)
+      : parts.filter(({ draft }) => parts[index]?.draft.depends_on?.includes(draft.title)).map(({ name }) => name);
+  return parts.map(({ name, draft, tasks, files }, index): Phase => {
+    const others = parts.filter((other) => other.name !== name).flatMap((other) => other.files);
     return {
       ...parent,
       id: name,
       title: draft.title,
-      dependsOn: [],
+      dependsOn: before(index),
       tasks,
-      gates: gatesOf(parent, tasks),
-      files: filesOf(parent, tasks),
+      gates: gatesOf(
+        parent,
+        tasks,
+        files.filter((file) => !others.includes(file)),
+      ),
+      files,
       criteria: [],
       mark: undefined,
-      text: partText(parent, name, tasks, cause === "repair" ? reason : undefined),
+      text: partText(parent, { name, title: draft.title, tasks, failing: cause === "repair" ? reason : undefined }),
     };
   });
 }
+
+/** The plan itself says so of every task, or every task names its files and no two parts share one. */
+function canBeAtOnce(parts: readonly { tasks: readonly Task[]; files: readonly string[] }[]): boolean {
+  const tasks = parts.flatMap((part) => part.tasks);
+  if (tasks.every(({ title }) => AT_ONCE.test(title))) return true;
+  const files = parts.flatMap((part) => part.files);
+  return tasks.every(({ title }) => title.match(PATH) !== null) && new Set(files).size === files.length;
+}
+
+const AT_ONCE = /\[P\]|\(P\)|\bin parallel\b/;
 
 /** 20a, 20b; of a sub-phase: 20a1, 20a2. Names that the plan uses are passed over. */
 function partNames({ readiness, parents }: RunState, id: string, count: number): string[] {
@@ -175,16 +226,17 @@ function partNames({ readiness, parents }: RunState, id: string, count: number):
   return names;
 }
 
-/** Gates that stand under one of these tasks, else all that can be run. */
-function gatesOf(parent: Phase, tasks: readonly Task[]): Gate[] {
-  const runnable = parent.gates.filter((gate) => gate.check.type !== "manual");
-  const own = runnable.filter((gate) =>
-    tasks.some((task) => {
+/** Gates that stand under one of these tasks, or name a file that is these tasks' alone. The whole is judged by all. */
+function gatesOf(parent: Phase, tasks: readonly Task[], files: readonly string[]): Gate[] {
+  return parent.gates.filter(({ check, file, line }) => {
+    if (check.type === "manual") return false;
+    const said = check.type === "command" ? check.command : check.path;
+    if (files.some((own) => said.includes(own))) return true;
+    return tasks.some((task) => {
       const next = parent.tasks[parent.tasks.indexOf(task) + 1];
-      return gate.file === task.file && gate.line > task.line && next !== undefined && gate.line < next.line;
-    }),
-  );
-  return own.length > 0 ? own : runnable;
+      return file === task.file && line > task.line && next !== undefined && line < next.line;
+    });
+  });
 }
 
 const PATH = /`([\w@./-]*[\w-]+\.\w+|[\w@.-]+(?:\/[\w@.-]+)+\/?)`/g;
@@ -198,13 +250,16 @@ function filesOf(parent: Phase, tasks: readonly Task[]): string[] {
   return [...new Set([...named, ...ofPhase])];
 }
 
-function partText(parent: Phase, id: string, tasks: readonly Task[], failing: string | undefined): string {
-  const list = tasks.map((task) => `- ${task.id} ${task.title}`).join("\n");
+function partText(
+  parent: Phase,
+  { name, title, tasks, failing }: { name: string; title: string; tasks: readonly Task[]; failing: string | undefined },
+): string {
+  const list = tasks.length === 0 ? title : tasks.map((task) => `- ${task.id} ${task.title}`).join("\n");
   const repair =
     failing === undefined
       ? ""
       : `\n\nThe whole phase was done once, and then: ${failing}. Look at what these tasks left, and repair it.`;
-  return `This is ${id}, a part of phase ${parent.id} (${parent.title}), which was too large for one. Do these tasks and no others: the rest of the phase is done elsewhere at the same time.\n\n${list}${repair}\n\nThe whole phase, for reference:\n\n${parent.text}`;
+  return `This is ${name}, a part of phase ${parent.id} (${parent.title}), which was too large for one. Do ${tasks.length === 0 ? "this" : "these tasks"} and nothing else: the rest of the phase is done by its other parts.\n\n${list}${repair}\n\nThe whole phase, for reference:\n\n${parent.text}`;
 }
 
 /** A phase whose sub-phases do the work. */

@@ -73,8 +73,9 @@ export interface RunState {
   /** The newest moment that is known to have come. */
   now: string;
   forecast: ReadonlyMap<string, PhaseForecast>;
-  /** On how many earlier phases it rests. */
+  /** On how many earlier phases it rests, and what repairs needed in them, for each thing that failed. */
   forecastSamples: number;
+  tokensPerIssue: number | undefined;
   handoffs: ReadonlyMap<string, BlobRef>;
 }
 

@@ -10,7 +10,7 @@ import { commandId } from "./command.js";
 import { commit, passedKind } from "./committing.js";
 import { conclude, type Decision, failPhase, perform, skipPhase } from "./decision.js";
 import type { FactOf } from "./event.js";
-import { failingIn } from "./failing.js";
+import { failingIn, issuesOf } from "./failing.js";
 import type { Folding } from "./folding.js";
 import { gatesToPass, hasConflict, repairMerge } from "./merging.js";
 import type { PhaseFailure } from "./outcome.js";
@@ -134,14 +134,33 @@ function repair(state: RunState, id: string, attempt: Attempt, failing: readonly
     return fail(`other gates fail after each of ${count} repairs`, "ask");
   if (growing(lines))
     return fail(`each repair changes more than the one before it, and its gates still fail${tries}`, "ask");
-  const expected = state.forecast.get(id)?.percent ?? 0;
-  if (failing.length > MOST_ISSUES && expected > MUCH_OF_A_WINDOW) {
-    const why = `${failing.length} gates fail, and repairing them is expected to need ${expected} % of a session`;
+  const issues = issuesOf(failing);
+  const expected = expectedRepair(state, id, issues);
+  if (issues > MOST_ISSUES && expected > MUCH_OF_A_WINDOW) {
+    const why = `${issues} things fail, and repairing them is expected to need ${expected} % of a session`;
     const wanted = wantsSplitForRepair(state, id, attempt, `${why} (${names})`);
     return wanted === undefined ? fail(`${why}: split it`, "split") : decideSplit(state, id, attempt, wanted);
   }
   return startSession(state, id, attempt, "remediate");
 }
+
+/** What it takes to repair one thing, until repairs were seen here: some calls of the usual size. */
+const TOKENS_PER_ISSUE = 8_000;
+
+/** How much of a session a repair is expected to fill, in percent: by what repairs needed here. */
+function expectedRepair(state: RunState, id: string, issues: number): number {
+  const forecast = state.forecast.get(id);
+  if (forecast === undefined || forecast.percent === 0) return 0;
+  const seen = [...state.sessions.values()]
+    .filter(({ purpose, step, issues: of }) => purpose === "remediate" && step === "ended" && of > 0)
+    .map(({ lastTokens, firstPrompt, issues: of }) => Math.max(0, lastTokens - (firstPrompt ?? lastTokens)) / of);
+  const each = middle(seen) ?? state.tokensPerIssue ?? TOKENS_PER_ISSUE;
+  const budget = (forecast.context * 100) / forecast.percent;
+  return Math.round(((forecast.context - forecast.work + issues * each) / budget) * 100);
+}
+
+const middle = (values: readonly number[]): number | undefined =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
 /** Each round fails with gates of which none failed in the round before. */
 const alwaysOther = (rounds: readonly (readonly string[])[]): boolean =>
@@ -157,11 +176,13 @@ const growing = (lines: readonly number[]): boolean => {
 };
 
 export function gateFinished(state: Folding, event: FactOf<"gate-finished">): void {
-  const { phase: id, gate, name, passed, why, output, ms } = event;
+  const { phase: id, gate, name, passed, why, output, ms, issues } = event;
   const check = state.readiness.planned.get(id)?.gates.find((known) => known.id === gate)?.check;
   if (passed && check?.type === "command") gateTimed(state, check.command, ms);
   changePhase(state, id, (phase) =>
-    phase.step === "verifying" ? { ...phase, results: [...phase.results, { gate, name, passed, why, output }] } : phase,
+    phase.step === "verifying"
+      ? { ...phase, results: [...phase.results, { gate, name, passed, why, output, issues }] }
+      : phase,
   );
 }
 

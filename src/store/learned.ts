@@ -32,6 +32,7 @@ export function addLearned(folder: string, agent: string, more: Learned): void {
     [agent]: {
       firstPrompts: [...before.firstPrompts, ...more.firstPrompts].slice(-MOST),
       samples: [...before.samples, ...more.samples].slice(-MOST),
+      repairs: [...(before.repairs ?? []), ...(more.repairs ?? [])].slice(-MOST),
     },
   };
   mkdirSync(folder, { recursive: true });

@@ -48,7 +48,17 @@ export const toolSchemas = {
     split_details: z
       .object({
         reason: z.string().min(1).max(2_000),
-        recommended_sub_phases: z.array(z.object({ title: z.string().min(1).max(300), tasks: list })).max(20),
+        recommended_sub_phases: z
+          .array(
+            z.object({
+              title: z.string().min(1).max(300),
+              tasks: list,
+              depends_on: list
+                .optional()
+                .describe("Titles of sub-phases that must be done before this one; left out, it begins at once."),
+            }),
+          )
+          .max(20),
       })
       .optional()
       .describe("With status split_request: why, and into which parts."),

@@ -11,13 +11,17 @@ const titleOf = ({ part_of, id, title, parts }: PhaseFigures): string => {
 const gatesOf = ({ gates }: PhaseFigures): string =>
   gates.length === 0 ? "none" : `${gates.filter((gate) => gate.passed).length}/${gates.length} passed`;
 
+/** A part without gates of its own is judged with the whole. */
+const isUnverified = ({ status, verified, part_of, gates }: PhaseFigures): boolean =>
+  status === "done" && !verified && (part_of === undefined || gates.length > 0);
+
 /** `drop`: where not all of them fit, the highest is left out first. */
 const COLUMNS: { head: string; drop: number; cell: (phase: PhaseFigures) => string }[] = [
   { head: "phase", drop: 0, cell: titleOf },
   {
     head: "status",
     drop: 0,
-    cell: ({ status, verified }) => (status === "done" && !verified ? "unverified" : status),
+    cell: (phase) => (isUnverified(phase) ? "unverified" : phase.status),
   },
   { head: "tasks", drop: 1, cell: ({ tasks }) => `${tasks.done}/${tasks.total}` },
   { head: "sessions", drop: 3, cell: ({ sessions }) => String(sessions) },
@@ -45,7 +49,7 @@ export function summaryTable({ phases }: RunFigures, width?: number): string {
     if (next === undefined || next.drop === 0) break;
     kept.splice(kept.indexOf(next), 1);
   }
-  const unverified = phases.some(({ status, verified }) => status === "done" && !verified);
+  const unverified = phases.some(isUnverified);
   const why = "unverified: done, but nothing could judge it: the phase has no gate that ran and passed.";
   return unverified ? `${draw()}\n\n${why}` : draw();
 }

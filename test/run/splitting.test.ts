@@ -4,6 +4,7 @@ import type { Plan } from "../../src/plan/model.js";
 import { decide } from "../../src/run/decide.js";
 import type { Fact, RunEvent } from "../../src/run/event.js";
 import { evolve } from "../../src/run/evolve.js";
+import { requestProblem } from "../../src/run/splitting.js";
 import type { RunState } from "../../src/run/state.js";
 import { runStarted } from "../support/run-started.js";
 
@@ -60,24 +61,26 @@ function fold(config: Partial<Config>, facts: Fact[]): RunState {
   return state as RunState;
 }
 
-const forecast = (percent: number, split: string[][], samples: number): Fact => ({
+/** Of a window of 160,000 that a session may fill. */
+const forecast = (percent: number, tokensPerIssue?: number): Fact => ({
   type: "forecast-made",
   phases: [
     {
       phase: "20",
       prompt: 1,
       files: 1,
-      work: 1,
-      context: 1,
+      work: percent * 1_600 - 32_000,
+      context: percent * 1_600,
       percent,
       sessions: 3,
       calls: 1,
       tokens: 1,
       cost_usd: 1,
-      split,
+      split: [],
     },
   ],
-  samples,
+  samples: 2,
+  tokensPerIssue,
   warnings: [],
 });
 
@@ -95,23 +98,21 @@ const exhausted = (n: number): Fact[] => [
   { type: "commit-skipped", command: `20/a1/commit/${n}`, ...PLACE, kind: "handover", why: "nothing changed" },
 ];
 
+const TWICE: Fact[] = [...exhausted(1), ...exhausted(2)];
+
 const splitIn = (state: RunState) => {
   const [decision] = decide(state);
   return decision?.type === "conclude" && decision.fact.type === "phase-split" ? decision.fact : undefined;
 };
 
-const GROUPS = [
-  ["20.1", "20.2", "20.3"],
-  ["20.4", "20.5", "20.6"],
-];
-
 describe("a phase is split", () => {
-  test("when its forecast is above the limit, and rests on what was seen here", () => {
-    expect(splitIn(fold({}, [forecast(240, GROUPS, 2)]))).toMatchObject({ cause: "forecast", phase: "20" });
-    expect(splitIn(fold({}, [forecast(240, GROUPS, 0)]))).toBeUndefined();
-    expect(splitIn(fold({ split: "off" }, [forecast(240, GROUPS, 2)]))).toBeUndefined();
-    expect(splitIn(fold({ auto_commit: false }, [forecast(240, GROUPS, 2)]))).toBeUndefined();
-    expect(splitIn(fold({ max_split_depth: 0 }, [forecast(240, GROUPS, 2)]))).toBeUndefined();
+  test("never because it is forecast to exceed a window: that is what handovers are for", () => {
+    expect(splitIn(fold({}, [forecast(240)]))).toBeUndefined();
+  });
+
+  test("not where it is switched off, where nothing is committed, or too deep", () => {
+    for (const config of [{ split: "off" }, { auto_commit: false }, { max_split_depth: 0 }] as Partial<Config>[])
+      expect(splitIn(fold({ stuck_limit: 0, ...config }, TWICE))).toBeUndefined();
   });
 
   test("when its context was exhausted a second time without a finished task, and not the first time", () => {
@@ -125,7 +126,7 @@ describe("a phase is split", () => {
     ]);
   });
 
-  test("when more than three gates fail and repairing them is expected to fill more than 60 % of a session", () => {
+  describe("when more than three things fail, and repairing them is expected to fill more than 60 % of a session", () => {
     const done = session(1, (place) => [
       {
         type: "result-reported",
@@ -141,7 +142,7 @@ describe("a phase is split", () => {
       },
       { type: "session-ended", command: place.session, ...place, reason: "result", swept: 0 },
     ]);
-    const failing = (count: number): Fact[] =>
+    const failing = (...issues: number[]): Fact[] =>
       PLAN.phases[0]?.gates.map(({ id }, index) => ({
         type: "gate-finished",
         command: id,
@@ -149,50 +150,120 @@ describe("a phase is split", () => {
         gate: id,
         name: id,
         round: 0,
-        passed: index >= count,
+        passed: issues[index] === undefined,
         exit: 1,
         ms: 1,
         why: "exit 1",
         output: "sha256:0",
+        issues: issues[index],
       })) ?? [];
-    expect(splitIn(fold({}, [forecast(61, [], 1), ...done, ...failing(4)]))).toMatchObject({ cause: "repair" });
-    expect(splitIn(fold({}, [forecast(60, [], 1), ...done, ...failing(4)]))).toBeUndefined();
-    expect(splitIn(fold({}, [forecast(61, [], 1), ...done, ...failing(3)]))).toBeUndefined();
+    const split = (tokensPerIssue: number | undefined, ...issues: number[]) =>
+      splitIn(fold({}, [forecast(100, tokensPerIssue), ...done, ...failing(...issues)]));
+
+    test("failing checks inside a gate count, not gates only", () => {
+      expect(split(20_000, 4)).toMatchObject({ cause: "repair" });
+      expect(split(20_000, 3)).toBeUndefined();
+      expect(split(20_000, 1, 1, 1, 1)).toMatchObject({ cause: "repair" });
+    });
+
+    test("the expectation is the repair's, from what repairs needed here", () => {
+      expect(split(15_000, 4)).toBeUndefined();
+      expect(split(undefined, 7)).toBeUndefined();
+      expect(split(undefined, 9)).toMatchObject({ cause: "repair" });
+    });
   });
 
-  test("its parts have its tasks, its files, its gates, and say what they are part of", () => {
-    const parts = splitIn(fold({}, [forecast(240, GROUPS, 2)]))?.parts ?? [];
-    expect(parts.map(({ id }) => id)).toEqual(["20a", "20b"]);
-    expect(parts.map(({ files }) => files)).toEqual([["src/a.ts"], ["src/b.ts"]]);
-    expect(parts[0]?.gates.map(({ id }) => id)).toEqual(["g1", "g2", "g3", "g4"]);
-    expect(parts[0]?.criteria).toEqual([]);
-    expect(parts[1]?.text).toContain("This is 20b, a part of phase 20 (Large)");
-  });
+  describe("into parts", () => {
+    const withTasks = (titles: string[], gates: Plan["phases"][number]["gates"] = []): Fact => {
+      const [phase] = PLAN.phases;
+      if (phase === undefined) throw new Error("no phase");
+      const tasks = titles.map((title, n) => ({ ...at, line: 10 + n * 10, id: `20.${n + 1}`, title, ticked: false }));
+      const plan = { ...PLAN, phases: [{ ...phase, tasks, gates, files: [] }] };
+      return { type: "plan-changed", plan, added: [], removed: [], changed: ["20"] };
+    };
+    const partsOf = (titles: string[], gates?: Plan["phases"][number]["gates"]) =>
+      splitIn(fold({ stuck_limit: 0 }, [withTasks(titles, gates), ...TWICE]))?.parts ?? [];
+    const gate = (id: string, command: string, line = 99) => ({
+      ...at,
+      id,
+      name: id,
+      check: { type: "command" as const, command },
+      line,
+    });
 
-  test("gates that stand under a task belong to the part that has the task", () => {
-    const [phase] = PLAN.phases;
-    if (phase === undefined) throw new Error("no phase");
-    const [first, ...rest] = phase.gates;
-    if (first === undefined) throw new Error("no gate");
-    const own = { ...PLAN, phases: [{ ...phase, gates: [{ ...first, line: 15 }, ...rest] }] };
-    const state = fold({}, [
-      { type: "plan-changed", plan: own, added: [], removed: [], changed: ["20"] },
-      forecast(240, GROUPS, 2),
-    ]);
-    const parts = splitIn(state)?.parts ?? [];
-    expect(parts.map(({ gates }) => gates.map(({ id }) => id))).toEqual([["g1"], ["g1", "g2", "g3", "g4"]]);
+    test("one after the other, unless their files are declared and none is shared, or the plan says so", () => {
+      const order = (titles: string[]) => partsOf(titles).map(({ dependsOn }) => dependsOn);
+      expect(order(["Write the module", "Integrate the module from step 1", "Document it"])).toEqual([
+        [],
+        ["20a"],
+        ["20b"],
+      ]);
+      expect(order(["Edit `src/a.ts`", "Edit `src/b.ts`", "Edit `src/c.ts`"])).toEqual([[], [], []]);
+      expect(order(["Edit `src/a.ts`", "Edit `src/b.ts`", "Edit `src/a.ts`"])).toEqual([[], ["20a"], ["20b"]]);
+      expect(order(["[P] one", "[P] two", "[P] three"])).toEqual([[], [], []]);
+    });
+
+    test("each with its tasks and files, judged by gates under its tasks or that name its files alone", () => {
+      const parts = partsOf(
+        ["Edit `src/a.ts`", "Edit `src/b.ts`", "Edit `src/c.ts`"],
+        [gate("g1", "npm test"), gate("g2", "node check.mjs src/b.ts"), gate("g3", "true", 15)],
+      );
+      expect(parts.map(({ id }) => id)).toEqual(["20a", "20b", "20c"]);
+      expect(parts.map(({ files }) => files)).toEqual([["src/a.ts"], ["src/b.ts"], ["src/c.ts"]]);
+      expect(parts.map(({ gates }) => gates.map(({ id }) => id))).toEqual([["g3"], ["g2"], []]);
+      expect(parts[0]?.criteria).toEqual([]);
+      expect(parts[1]?.text).toContain("This is 20b, a part of phase 20 (Large)");
+    });
+
+    test("as its agent asks: what depends on what by their titles", () => {
+      const asks = (parts: { title: string; tasks: string[]; depends_on?: string[] }[]) => ({
+        status: "split_request" as const,
+        summary: "",
+        tasks_completed: [],
+        tasks_remaining: [],
+        files_modified: [],
+        decisions: [],
+        split_details: { reason: "large", recommended_sub_phases: parts },
+      });
+      const all = PLAN.phases[0]?.tasks.map(({ id }) => id) ?? [];
+      const parts = [
+        { title: "Core", tasks: all.slice(0, 2) },
+        { title: "Screens", tasks: all.slice(2, 4), depends_on: ["Core"] },
+        { title: "Words", tasks: all.slice(4) },
+      ];
+      const requested = (place: typeof PLACE & { session: string }): Fact[] => [
+        { type: "result-reported", ...place, result: asks(parts) },
+        { type: "session-ended", command: place.session, ...place, reason: "result", swept: 0 },
+        { type: "commit-skipped", command: "20/a1/commit/1", ...PLACE, kind: "handover", why: "nothing changed" },
+      ];
+      const state = fold({}, session(1, requested));
+      expect(splitIn(state)?.parts.map(({ dependsOn }) => dependsOn)).toEqual([[], ["20a"], []]);
+      const problem = (more: typeof parts, repairs = false) =>
+        requestProblem(state, "20", asks(more), { done: repairs ? all : [], repairs });
+      expect(problem(parts)).toBeUndefined();
+      expect(problem(parts.map((part) => ({ ...part, depends_on: ["Nothing"] })))).toContain("no sub-phase: Nothing");
+      expect(
+        problem([
+          { title: "A", tasks: all.slice(0, 3), depends_on: ["B"] },
+          { title: "B", tasks: all.slice(3), depends_on: ["A"] },
+        ]),
+      ).toContain("wait for each other: A, B");
+      // In a repair everything was done once: only what is to be repaired is named.
+      expect(problem(parts.slice(0, 2), true)).toBeUndefined();
+      expect(problem(parts.slice(0, 2))).toContain("in no sub-phase: 20.5, 20.6");
+    });
   });
 
   test("with split: ask it is asked first, with the parts; without an answer it goes on whole", () => {
-    const state = fold({ split: "ask" }, [forecast(240, GROUPS, 2)]);
-    const [asked] = decide(state);
+    const asking = { split: "ask", stuck_limit: 0 } as const;
+    const [asked] = decide(fold(asking, TWICE));
     expect(asked).toMatchObject({ fact: { type: "question-asked", kind: "split", fallback: "whole" } });
     const fact = asked?.type === "conclude" ? asked.fact : undefined;
     if (fact?.type !== "question-asked") throw new Error("nothing was asked");
     const answered = (choice: string) =>
       decide(
-        fold({ split: "ask" }, [
-          forecast(240, GROUPS, 2),
+        fold(asking, [
+          ...TWICE,
           fact,
           { type: "question-answered", question: fact.question, phase: "20", choice, by: "test" },
         ]),
@@ -202,7 +273,7 @@ describe("a phase is split", () => {
   });
 
   test("a part may be split again, up to max_split_depth; its parts have numbers", () => {
-    const split = splitIn(fold({}, [forecast(240, GROUPS, 2)]));
+    const split = splitIn(fold({ stuck_limit: 0 }, TWICE));
     if (split === undefined) throw new Error("not split");
     const start: Fact = {
       type: "command-issued",
@@ -210,15 +281,13 @@ describe("a phase is split", () => {
       command: { type: "start-phase", id: "20a/a1/start", phase: "20a", attempt: 1, apart: true },
     };
     const begun: Fact = { ...STARTED, command: "20a/a1/start", phase: "20a" } as Fact;
-    const of20a = forecast(240, [["20.1"], ["20.2", "20.3"]], 2);
-    if (of20a.type !== "forecast-made" || of20a.phases[0] === undefined) throw new Error("no forecast");
-    of20a.phases[0].phase = "20a";
-    const facts = [forecast(240, GROUPS, 2), split, start, begun, of20a];
-    const [inner] = decide(fold({}, facts)).flatMap((decision) =>
+    const ofPart = TWICE.map((fact) => JSON.parse(JSON.stringify(fact).replaceAll('"20', '"20a')) as Fact);
+    const facts = [...TWICE, split, start, begun, ...ofPart];
+    const [inner] = decide(fold({ stuck_limit: 0 }, facts)).flatMap((decision) =>
       decision.type === "conclude" && decision.fact.type === "phase-split" ? [decision.fact] : [],
     );
     expect(inner?.parts.map(({ id }) => id)).toEqual(["20a1", "20a2"]);
-    const types = decide(fold({ max_split_depth: 1 }, facts)).map((decision) =>
+    const types = decide(fold({ stuck_limit: 0, max_split_depth: 1 }, facts)).map((decision) =>
       decision.type === "perform" ? decision.command.type : decision.fact.type,
     );
     expect(types).toContain("start-session");

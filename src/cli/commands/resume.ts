@@ -86,7 +86,8 @@ export async function goOn(
   if (!mode.ok) return printFailure(mode.failure, json);
   // What was decided about its age here holds there, too.
   const decided = { SEGNO_RESUME_WINDOW_HOURS: "8760" };
-  await restoreInterrupted(top, state);
+  // Later, whoever switched branches may have been the user.
+  if (flags.revived !== undefined) await restoreInterrupted(top, state);
   const place = await repositoryOn(top, state.branch);
   if (!place.ok) return printFailure(place.failure, json);
   const { top: at } = place.value.git;

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
+import { issuesIn } from "../../gates/issues.js";
 import { runGate as execute, type GateVerdict } from "../../gates/run.js";
 import { withCleanCheckout } from "../../git/clean-checkout.js";
 import { unresolved } from "../../git/merge.js";
@@ -42,7 +43,7 @@ export const runGate: Performer<"run-gate"> = async (held, { id, phase, attempt,
     ms,
     why,
     output,
-    ...(passed ? {} : { tail: lastLines(text) }),
+    ...(passed ? {} : { tail: lastLines(text), issues: issuesIn(stripVTControlCharacters(text)) }),
   });
 };
 
