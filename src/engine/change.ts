@@ -18,6 +18,8 @@ export async function lookAtChange(
   const { git } = checkoutOf(held, phase);
   const { gates, text } = phaseOf(run.state, phase);
   const files = await changedByPhase(git, origin.baseline, run.state.plan);
+  // Nothing can be said of it; its commit will say why.
+  if (files === undefined) return { files: [], suspicions: [] };
   const commands = gates.flatMap(({ name, check }) =>
     check.type === "command" ? [{ name, command: check.command }] : [],
   );

@@ -2,7 +2,7 @@
  * Checkpoints of a phase: what its sessions handed over, each a blob that an event names, read back with suspicion. What
  * the ledger and git say is always added fresh, so that an older one, or none, still does.
  */
-import type { Git } from "../git/git.js";
+import { asGitError, type Git, GitError } from "../git/git.js";
 import { changedSince } from "../git/start.js";
 import { readBlock } from "../handover/block.js";
 import { roughTokens } from "../handover/bounded.js";
@@ -84,10 +84,10 @@ async function newestWhole(
   return undefined;
 }
 
-/** What the phase changed; marks in the plan are Segno's own. */
-export async function changedByPhase(git: Git, baseline: string, plan: Plan): Promise<ChangedFile[]> {
-  const files = await changedSince(git, baseline).catch(() => []);
-  return files.filter(({ path }) => !plan.files.includes(path));
+/** What the phase changed; marks in the plan are Segno's own. Undefined where git cannot be read. */
+export async function changedByPhase(git: Git, baseline: string, plan: Plan): Promise<ChangedFile[] | undefined> {
+  const files = await changedSince(git, baseline).catch(asGitError);
+  return files instanceof GitError ? undefined : files.filter(({ path }) => !plan.files.includes(path));
 }
 
 async function render(
@@ -103,6 +103,11 @@ async function render(
   const about = attempt ?? (isAttempted(now) ? now.attempt : undefined);
   if (about === undefined) return undefined;
   const files = await changedByPhase(git, about.origin.baseline, run.state.plan);
+  if (files === undefined)
+    run.warn(
+      `Git cannot be read where phase ${phase} works: the next session is told that its changes are not known.`,
+      phase,
+    );
   return renderCheckpoint({
     handed,
     ledger: run.ledger(phase),

@@ -123,7 +123,7 @@ async function write(
     recommendation: failure.recommendation,
     tasks_completed: [...tasksDone],
     tasks_remaining: tasks.map((task) => task.id).filter((id) => !tasksDone.includes(id)),
-    files_modified: files.map((file) => file.path),
+    files_modified: (files ?? []).map((file) => file.path),
     ...(setsAside ? { aside: asideRef(run.state.run, phase, attempted.number) } : {}),
   };
   const partial = await checkpointFor(held, phase, sessions.at(-1) ?? "", attempted);

@@ -412,7 +412,7 @@ export class LiveSession implements WarmSession {
           );
         }
         this.#watch.progressed();
-        if (task !== undefined) this.#natural = "task";
+        if (task !== undefined || phase.tasks.length === 0) this.#natural = "task";
         await this.#keep({ type: "progress-reported", ...this.#at, message, task });
         return this.#untold.length === 0 ? TOOL_ANSWERS.recorded : `${TOOL_ANSWERS.recorded}\n\n${this.#takeUntold()}`;
       },

@@ -8,7 +8,8 @@ export interface Audited {
 }
 
 export interface Evidence {
-  files: readonly ChangedFile[];
+  /** Undefined: git could not be read, and nothing is held against it. */
+  files: readonly ChangedFile[] | undefined;
   tasks: readonly { id: string; title: string }[];
   tasksDone: readonly string[];
 }
@@ -18,7 +19,7 @@ const PATH = /(?:^|[\s`'"(])((?:[\w@.-]+\/)+[\w@.-]+|[\w@-]+\.[A-Za-z]\w{0,7})(?
 
 export function audit(claims: Claims, { files, tasks, tasksDone }: Evidence): Audited {
   const contradictions: string[] = [];
-  const changed = files.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from]));
+  const changed = files?.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from]));
   const done = new Set(tasksDone);
   const byLength = tasks.map((task) => task.id).toSorted((a, b) => b.length - a.length);
   const mentioned = (item: string): string | undefined => byLength.find((id) => mentions(item, id));
@@ -28,7 +29,7 @@ export function audit(claims: Claims, { files, tasks, tasksDone }: Evidence): Au
   };
   const completed = claims.completed.map((item) => {
     const path = PATH.exec(item)?.[1];
-    if (path !== undefined && !changed.some((known) => samePath(known, path)))
+    if (path !== undefined && changed?.some((known) => samePath(known, path)) === false)
       return mark(item, `git shows no change of ${path}`);
     return item;
   });

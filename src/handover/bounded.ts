@@ -27,9 +27,10 @@ export function clipMiddle(text: string, chars: number): string {
   return `${text.slice(0, half)}\n… ${text.length - 2 * half} characters left out …\n${text.slice(-half)}`;
 }
 
-/** A part of a text that must stay small: words that are always there, and a list that may be cut. */
+/** A part of a text that must stay small: words that are always there, a text and a list that may be cut. */
 export interface Section {
   words: string;
+  body?: string | undefined;
   items: readonly string[];
   /** Which end matters. */
   keep: "first" | "last";
@@ -37,16 +38,20 @@ export interface Section {
   least: number;
 }
 
-const LENGTHS = [240, 160, 100, 60];
+/** Of a line of a list; a text may have as many times more. */
+const LENGTHS = [Number.POSITIVE_INFINITY, 2_000, 1_000, 500, 240, 160, 100, 60];
+const LINES_OF_TEXT = 10;
 
-/** Cuts the longest lists first, then the lines, until the whole is small enough. */
+/** Cuts the longest lists first, then the lines, until the whole is small enough: nothing else limits it. */
 export function renderBounded(sections: readonly Section[], tokens: number): string {
-  const shown = sections.filter((section) => section.words !== "" || section.items.length > 0);
+  const shown = sections.filter(({ words, body = "", items }) => words !== "" || body !== "" || items.length > 0);
   for (const chars of LENGTHS) {
     const most = shown.map((section) => section.items.length);
     for (;;) {
-      const parts = shown.map(({ words, items, keep }, index) =>
-        [words, listOf(items, most[index] ?? 0, chars, keep)].filter((part) => part !== "").join("\n"),
+      const parts = shown.map(({ words, body = "", items, keep }, index) =>
+        [words, clipMiddle(body, chars * LINES_OF_TEXT), listOf(items, most[index] ?? 0, chars, keep)]
+          .filter((part) => part !== "")
+          .join("\n"),
       );
       const text = parts.join("\n\n");
       if (roughTokens(text) <= tokens) return text;

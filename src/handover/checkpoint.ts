@@ -2,17 +2,19 @@
 import type { Task } from "../plan/model.js";
 import type { ChangedFile } from "../run/changed-file.js";
 import { type Audited, audit } from "./audit.js";
-import { bulletList, clip, clipMiddle, renderBounded, type Section } from "./bounded.js";
+import { bulletList, renderBounded, type Section } from "./bounded.js";
 import type { Handed } from "./handed.js";
 import { type Ledger, reportedIn } from "./ledger.js";
 
-const MOST_FILES = 20;
+/** More than anyone reads; the budget cuts earlier. */
+const MOST_FILES = 500;
 const KIND_WORDS = { A: "new", M: "changed", D: "deleted", T: "type changed", R: "renamed" } as const;
 
 export interface CheckpointView {
   handed: Handed | undefined;
   ledger: Ledger;
-  files: readonly ChangedFile[];
+  /** Undefined: git could not be read. */
+  files: readonly ChangedFile[] | undefined;
   tasks: readonly Task[];
   tasksDone: readonly string[];
   /** The session that it is about. */
@@ -29,7 +31,8 @@ export interface Rendered {
 
 export function renderCheckpoint(view: CheckpointView): Rendered {
   const { handed } = view;
-  const audited = handed?.type === "tool" ? audit(handed.claims, view) : undefined;
+  const { files, tasks, tasksDone } = view;
+  const audited = handed?.type === "tool" ? audit(handed.claims, { files, tasks, tasksDone }) : undefined;
   const sections = [...claimSections(handed, audited), ...ledgerSections(view)];
   return { text: renderBounded(sections, view.tokens), contradictions: audited?.contradictions ?? [] };
 }
@@ -52,12 +55,12 @@ function claimSections(handed: Handed | undefined, audited: Audited | undefined)
     const text = handed.type === "tool" ? "" : handed.text;
     const where =
       handed.type === "block" ? "What the previous session handed over" : "What the previous session answered";
-    return [section(`### ${where} (not checked)\n\n${clipMiddle(text.trim(), 2_400)}`)];
+    return [{ ...section(`### ${where} (not checked)\n`), body: text.trim() }];
   }
   const { completed, remaining, do_not_redo, decisions } = audited.claims;
   const list = (title: string, items: string[]) => (items.length > 0 ? [section(`${title}:`, items)] : []);
   return [
-    section(`### What the previous session says\n\nGoal: ${clip(handed.claims.goal, 500)}`),
+    { ...section("### What the previous session says\n"), body: `Goal: ${handed.claims.goal.trim()}` },
     ...list("Completed work", completed),
     ...list("Remaining, in order", remaining),
     ...list("Do not redo", do_not_redo),
@@ -90,8 +93,8 @@ function ledgerSections({ ledger, files, tasks, tasksDone, session }: Checkpoint
       ].join("\n\n"),
     ),
     ...list(
-      "Progress notes, newest last",
-      ledger.progress.filter((entry) => entry.task === undefined).map((entry) => entry.message),
+      "Progress reported, newest last",
+      ledger.progress.map(({ task, message }) => (task === undefined ? message : `${task}: ${message}`)),
     ),
     ...list("Decisions recorded", ledger.decisions),
     ...unreportedSection(ledger),
@@ -109,13 +112,15 @@ function ledgerSections({ ledger, files, tasks, tasksDone, session }: Checkpoint
       "Questions and answers",
       ledger.answers.filter(({ answer }) => answer !== "").map(({ question, answer }) => `${question} → ${answer}`),
     ),
-    files.length === 0
-      ? section("Git shows no changed file in this phase so far.")
-      : section(
-          "Files changed in this phase, according to git (do not recreate them, review them first):",
-          [...files.slice(0, MOST_FILES).map(describeFile), ...moreFiles(files)],
-          5,
-        ),
+    files === undefined
+      ? section("Git could not be read: what changed in this phase is not known. Look yourself before you begin.")
+      : files.length === 0
+        ? section("Git shows no changed file in this phase so far.")
+        : section(
+            "Files changed in this phase, according to git (do not recreate them, review them first):",
+            [...files.slice(0, MOST_FILES).map(describeFile), ...moreFiles(files)],
+            5,
+          ),
   ];
 }
 

@@ -35,12 +35,18 @@ export function sessionEnded(state: Folding, event: Ended): void {
   }));
   changePhase(state, event.phase, (phase) => {
     if (!hasAgent(phase) || phase.next.type !== "running" || phase.next.session !== event.session) return phase;
-    return followed({ ...phase, attempt: counted(state, phase.attempt, session, event) }, session, event);
+    const taskless = state.readiness.planned.get(event.phase)?.tasks.length === 0;
+    return followed({ ...phase, attempt: counted(state, phase.attempt, session, event) }, session, event, taskless);
   });
 }
 
 /** The phase after a session of its own has ended. */
-function followed(phase: WithAgent, session: SessionState | undefined, { reason, session: id }: Ended): PhaseState {
+function followed(
+  phase: WithAgent,
+  session: SessionState | undefined,
+  { reason, session: id }: Ended,
+  taskless: boolean,
+): PhaseState {
   const { attempt } = phase;
   const reviews = phase.step === "reviewing";
   if (reviews && session?.verdicts !== undefined)
@@ -55,7 +61,8 @@ function followed(phase: WithAgent, session: SessionState | undefined, { reason,
   const next = { type: "handover-commit" } as const;
   if (NOT_ITS_OWN.has(reason)) return { ...phase, next };
   const { sessions, sessionsBefore, tasksDone, tasksAtSessionStart, idleHandovers } = attempt.progress;
-  const gotOn = tasksDone.length > tasksAtSessionStart;
+  // Without tasks to tick, what it reported counts here, and what it changed when that is committed.
+  const gotOn = tasksDone.length > tasksAtSessionStart || (taskless && (session?.reports ?? 0) > 0);
   const second = sessions.length - sessionsBefore > 1;
   const emptySession = second && session?.reports === 0 && HANDED_OVER.has(reason) ? id : undefined;
   const idle = revise(attempt, "progress", { idleHandovers: gotOn ? 0 : idleHandovers + 1 });

@@ -5,6 +5,7 @@ import type { Folding } from "./folding.js";
 import { retryMerge } from "./merging.js";
 import { changeAttempt, revise } from "./phase.js";
 import type { Question, QuestionKind } from "./questions.js";
+import { changeSession } from "./session.js";
 
 type Meaning = (state: Folding, question: Question, choice: string, at: string) => void;
 
@@ -12,9 +13,12 @@ const stops = (state: Folding): void => {
   state.stopping ??= { by: "an answer", cause: "asked" };
 };
 
-const onContext: Meaning = (state, _, choice) => {
+const onContext: Meaning = (state, { session }, choice) => {
   if (choice === "stop") stops(state);
-  else state.contextAnswer = choice === "force" ? "force" : "continue";
+  else if (choice === "force") state.contextAnswer = "force";
+  else if (choice === "rest") state.contextAnswer = "continue";
+  // Only this session: the next one that crosses asks again.
+  else if (session !== undefined) changeSession(state, { session }, (crossed) => ({ ...crossed, continued: true }));
 };
 
 const MEANINGS: Record<QuestionKind, Meaning> = {

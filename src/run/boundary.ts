@@ -20,6 +20,7 @@ import { budgetStop } from "./budget.js";
 import { type Circle, circlesAtBoundary } from "./circles.js";
 import type { Fact, StopWhy } from "./event.js";
 import { isAttempted } from "./phase.js";
+import { mayGoOnAbove } from "./questions.js";
 import type { SessionState } from "./session.js";
 import { phaseOf, type RunState } from "./state.js";
 
@@ -157,12 +158,15 @@ function contextView(state: RunState, at: AtBoundary): BoundaryView {
     firstPrompt: at.firstPrompt,
     growth: at.growth,
     natural: at.natural,
-    workLeft: left > 0,
+    // Without tasks nobody knows: there is always more.
+    workLeft: left > 0 || taskless(state, at.phase),
     toolCalls: at.toolCalls,
-    economy: economyOf(state, at, left),
-    continued: state.contextAnswer === "continue",
+    economy: economyOf(state, at, taskless(state, at.phase) ? 1 : left),
+    continued: mayGoOnAbove(state, at),
   };
 }
+
+const taskless = (state: RunState, id: string): boolean => phaseOf(state, id).tasks.length === 0;
 
 function tasksLeft(state: RunState, id: string): number {
   const phase = state.phases.get(id);
@@ -178,7 +182,7 @@ function economyOf(state: RunState, at: AtBoundary, left: number): Economy {
   const session = sessionOf(state, at);
   const all = [...state.sessions.values()];
   const mine = all.filter(({ phase }) => phase === at.phase);
-  const tasksDone = phaseOf(state, at.phase).tasks.length - left;
+  const tasksDone = Math.max(0, phaseOf(state, at.phase).tasks.length - left);
   const calls = mine.reduce((sum, each) => sum + each.calls, 0);
   const perTask = tasksDone === 0 ? USUAL_CALLS_PER_TASK : calls / tasksDone;
   const positive = (weights: number[]) => weights.filter((weight) => weight > 0);

@@ -50,8 +50,14 @@ export function commitIssued(state: Folding, phase: string, kind: CommitKind): v
 
 export function commitMade(state: Folding, { phase, kind, sha, ref }: FactOf<"commit-made">): void {
   if (ref === undefined && worksInCheckout(state, phase)) state.head = sha;
+  // Of a phase without tasks, what git shows is what it got done; going round in circles ends it all the same.
+  const taskless = state.readiness.planned.get(phase)?.tasks.length === 0;
   changeAttempt(state, phase, (attempt) => {
-    const kept = revise(attempt, "progress", { tasksCommitted: attempt.progress.tasksDone });
+    const { tasksDone, idleHandovers } = attempt.progress;
+    const kept = revise(attempt, "progress", {
+      tasksCommitted: tasksDone,
+      idleHandovers: taskless ? 0 : idleHandovers,
+    });
     return revise(kept, "trouble", { emptySession: undefined });
   });
   committed(state, phase, kind, sha);

@@ -50,6 +50,7 @@ const CONTEXT: readonly Choice[] = [
   },
   { key: "s", name: "stop", meaning: "save a checkpoint and stop; `segno resume` goes on" },
   { key: "f", name: "force", meaning: "hand over to a fresh session now, and prune aggressively from here on" },
+  { key: "r", name: "rest", meaning: "go on, and do not ask again for the rest of this run" },
 ];
 
 const VERDICT: readonly Choice[] = [
@@ -140,6 +141,17 @@ export function choiceOf({ choices }: Pick<Question, "choices">, answer: string)
 /** Questions that wait for an answer. */
 export const openQuestions = ({ questions }: Pick<RunState, "questions">): Question[] =>
   questions.size === 0 ? [] : [...questions.values()].filter((question) => question.answer === undefined);
+
+/** Whether a person said, before the phase began or of this session, that it may go on above the threshold. */
+export const mayGoOnAbove = (
+  { questions, contextAnswer, sessions }: Pick<RunState, "questions" | "contextAnswer" | "sessions">,
+  { phase, session }: { phase: string; session: string },
+): boolean =>
+  contextAnswer === "continue" ||
+  sessions.get(session)?.continued === true ||
+  [...questions.values()].some(
+    (asked) => asked.kind === "before-phase" && asked.phase === phase && asked.answer?.choice === "continue",
+  );
 
 /** Nobody answered in time. */
 export const answerOverdue = (state: RunState): Decision[] =>

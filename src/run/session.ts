@@ -16,7 +16,7 @@ import { failingIn, issuesOf } from "./failing.js";
 import type { Folding } from "./folding.js";
 import type { PhaseResult } from "./outcome.js";
 import { type Attempted, changeAttempt, changePhase, HUMAN, type PhaseState, revise, type WithAgent } from "./phase.js";
-import { ask, contextQuestionText } from "./questions.js";
+import { ask, contextQuestionText, mayGoOnAbove } from "./questions.js";
 import { phasesDone } from "./readiness.js";
 import type { RunState } from "./state.js";
 import { addUsage } from "./usage.js";
@@ -56,6 +56,8 @@ interface SessionFacts {
   reports: number;
   nudged: boolean;
   checkpointed: boolean;
+  /** A person said that it may go on above the threshold. */
+  continued: boolean;
   result: PhaseResult | undefined;
   verdicts: CriterionVerdict[] | undefined;
 }
@@ -88,6 +90,7 @@ const NOTHING_YET = {
   reports: 0,
   nudged: false,
   checkpointed: false,
+  continued: false,
   result: undefined,
   verdicts: undefined,
 };
@@ -333,7 +336,7 @@ function decideAsked(
   session: SessionState,
   continueWith: (turn: "checkpoint" | "go-on") => Decision,
 ): Decision | undefined {
-  switch (state.contextAnswer) {
+  switch (mayGoOnAbove(state, { phase: session.phase, session: session.id }) ? "continue" : state.contextAnswer) {
     case "continue":
       return state.hold === undefined ? continueWith("go-on") : undefined;
     case "force":
@@ -352,6 +355,6 @@ function decideAsked(
       return asked.type === "asks" ? asked.decision : undefined;
     }
     default:
-      return state.contextAnswer satisfies never;
+      return undefined;
   }
 }

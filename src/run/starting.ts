@@ -35,10 +35,9 @@ export function startReady(state: RunState, busy: ReadonlySet<string>, asking: R
     if (parent === undefined) room--;
     else partsRoom.set(parent, (partsRoom.get(parent) ?? 0) - 1);
     const asked = parent === undefined ? askBeforePhase(state, id, phase.number) : undefined;
-    // Whatever it is answered with, the next look at the state knows.
-    if (asked !== undefined && asked.type !== "asks") continue;
+    if (asked?.type === "waits") continue;
     underWay.add(id);
-    decisions.push(asked?.decision ?? startPhase(state, id, phase.number));
+    decisions.push(asked?.type === "asks" ? asked.decision : startPhase(state, id, phase.number));
   }
   return decisions;
 }

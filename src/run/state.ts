@@ -68,7 +68,7 @@ export interface RunState {
   /** What gates said before the first phase, by command, and how long they usually take. */
   gatesBefore: ReadonlyMap<string, { passed: boolean; number: number | undefined }> | undefined;
   gateTimes: ReadonlyMap<string, readonly number[]>;
-  /** What the user said when the context policy asked: from then on it does not ask again. */
+  /** What the user said for the rest of the run when the context policy asked: from then on it does not ask again. */
   contextAnswer: "continue" | "force" | undefined;
   /** The newest moment that is known to have come. */
   now: string;

@@ -45,7 +45,7 @@ export class Blobs {
   }
 
   async get(ref: BlobRef): Promise<string | undefined> {
-    return this.#held.get(ref) ?? readBlob(this.#folder, ref);
+    return readBlob(this.#folder, ref);
   }
 
   /** Everything that is held, in another folder, or in the same one again. */

@@ -18,7 +18,7 @@ describe.concurrent("forecast", () => {
     expect(ran.stdout).toMatch(/prompt budget: \d+ of 7500 tokens used \(\d+ %\), \d+ left/);
     expect(ran.stdout).toMatch(/so far: 1 sessions, 0 handovers/);
     expect(ran.stdout).toMatch(/Forecast against truth:\n {2}phase 1: 1 sessions \(expected 1\)/);
-    expect(existsSync(join(place.repo, ".segno/learned.json"))).toBe(true);
+    expect(existsSync(join(place.repo, ".git/segno/learned.json"))).toBe(true);
     const after = JSON.parse((await place.segno(["forecast", "PLAN.md", "--force", "--json"]).ended).stdout);
     expect(after.samples).toBe(1);
     expect(after.total.tokens).toBeLessThan(before.total.tokens / 2);

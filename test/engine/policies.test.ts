@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { answerQuestion } from "../../src/engine/questions.js";
 import { call, message } from "../../src/rehearsal/reply.js";
+import type { ModelRequest } from "../../src/rehearsal/request.js";
 import { planFiles } from "../support/plans.js";
 import { type RehearsalOptions, rehearse } from "../support/rehearsal.js";
 import { scratchRepo } from "../support/scratch.js";
@@ -133,9 +134,26 @@ describe.concurrent("ask", () => {
     expect(asked[0]?.text).toMatch(
       /1\d\d % of the context limit .* completed: 0 of 1, remaining: 1\. Going on may exceed the limit/,
     );
-    expect(asked[0]?.choices.map((choice) => choice.key)).toEqual(["c", "s", "f"]);
+    expect(asked[0]?.choices.map((choice) => choice.key)).toEqual(["c", "s", "f", "r"]);
     expect(run.of("session-started")).toHaveLength(1);
     expect(run.done).toEqual(ids(6));
+  });
+
+  test("every session that crosses asks, whatever was said of an earlier one; `rest` settles it for the run", async () => {
+    const repo = () =>
+      scratchRepo(
+        planFiles([
+          { id: "1", tasks: 6 },
+          { id: "2", tasks: 6, dependsOn: ["1"] },
+        ]),
+      );
+    const options = { charsPerTask: 9_000, config, learned: SMALL };
+    const each = await rehearse({ ...options, repo: repo(), onEvent: answering("continue") });
+    expect(each.status).toBe("completed");
+    expect(each.of("question-asked").map((asked) => asked.phase)).toEqual(["1", "2"]);
+    const once = await rehearse({ ...options, repo: repo(), onEvent: answering("rest") });
+    expect(once.status).toBe("completed");
+    expect(once.of("question-asked").map((asked) => asked.phase)).toEqual(["1"]);
   });
 
   test("`f` hands over to a fresh session, prunes aggressively and does not ask again", async () => {
@@ -188,3 +206,55 @@ const SMALL = {
   firstPrompts: [20_000],
   samples: [{ tasks: 10, calls: 10, growth: 1_000, output: 100, model: "claude-sonnet-4-5", window: 200_000 }],
 };
+
+describe.concurrent("a phase without checkboxes", () => {
+  /** Works in steps, each large; says so or not. */
+  const steps =
+    (count: number, reports: boolean): NonNullable<RehearsalOptions["behave"]> =>
+    (request, worker) => {
+      const text = JSON.stringify(request.messages);
+      if (!(request.tools ?? []).some(({ name }) => name === "Bash")) return worker(request);
+      if (text.includes("<!-- segno: checkpoint -->") && !text.includes('"mcp__segno__checkpoint"'))
+        return worker(request);
+      const done = existing(request);
+      if (done >= count)
+        return message(
+          call("mcp__segno__phase_result", {
+            status: "completed",
+            summary: "All of it.",
+            tasks_completed: [],
+            tasks_remaining: [],
+            files_modified: [],
+            decisions: [],
+          }),
+        );
+      const n = done + 1;
+      const noise = `i=0; while [ $i -lt 110 ]; do i=$((i+1)); echo "step ${n} line $i: compiled module, checked types, resolved 12 imports"; done; mkdir -p out; echo ${n} > out/step-${n}.txt`;
+      return message(
+        ...(reports && done > 0 ? [call("mcp__segno__progress", { message: `Step ${done} is finished` })] : []),
+        call("Bash", { command: noise, description: `step ${n}` }),
+      );
+    };
+  const existing = ({ messages }: ModelRequest): number => {
+    const text = JSON.stringify(messages);
+    const seen = [...text.matchAll(/out\/step-(\d+)\.txt/g)].map(([, n]) => Number(n));
+    return Math.max(0, ...seen);
+  };
+  const taskless = () => {
+    const files = planFiles([{ id: "1", tasks: [], gates: ["test $(ls out | wc -l) -ge 12"] }]);
+    return scratchRepo(files);
+  };
+
+  test.each([
+    ["reports what it does", true],
+    ["says nothing, and git shows what it does", false],
+  ])("that %s is handed over as often as it needs, and ends", async (_, reports) => {
+    const run = await rehearse({
+      repo: taskless(),
+      behave: steps(12, reports),
+      config: { context_limit: 36_000, context_soft: 100, stuck_limit: 0 },
+    });
+    expect(run.status, JSON.stringify(run.of("phase-failed"))).toBe("completed");
+    expect(run.of("session-ended").filter(({ reason }) => reason === "handed-over").length).toBeGreaterThan(3);
+  });
+});

@@ -132,8 +132,6 @@ describe.concurrent("a run whose process dies", () => {
       rows: 30,
     });
     expect(await pty.ended).toBe(0);
-    expect(pty.raw()).toContain("interrupted");
-    expect(pty.raw().split("interrupted").at(-1)).toContain("completed");
     expect(of(await eventsIn(place), "run-resumed")).toMatchObject([{ revived: { times: 1 } }]);
     expect((await eventsIn(place)).at(-1)?.type).toBe("run-completed");
   });

@@ -112,7 +112,21 @@ describe("a checkpoint's size", () => {
     for (const { id } of tasks.slice(1)) expect(text).toMatch(new RegExp(`[ ,]${id.replace(".", "\\.")}[,.\\s]`));
     expect(text).toMatch(/… and \d+ more/);
     expect(text).toContain("decision 299");
-    expect(text).toContain("… and 60 more files");
+    expect(text).toContain("src/file-0.ts");
+  });
+
+  test("only checkpoint_tokens limits it: a long answer and long items are whole where there is room", () => {
+    const text = "All of it matters. ".repeat(400).trim();
+    const answer = (tokens: number) => renderCheckpoint(view({ handed: { type: "answer", text }, tokens })).text;
+    expect(text.length).toBeGreaterThan(7_000);
+    expect(answer(10_000)).toContain(text);
+    expect(roughTokens(answer(1_000))).toBeLessThanOrEqual(1_000);
+    expect(answer(1_000)).toContain("characters left out");
+    const decision = `Keep it: ${"because of this, ".repeat(60)}`.trim();
+    const item = (tokens: number) =>
+      renderCheckpoint(view({ handed: { type: "tool", claims: { ...claims, decisions: [decision] } }, tokens })).text;
+    expect(item(10_000)).toContain(decision);
+    expect(item(300)).not.toContain(decision);
   });
 
   test("sections that fit are left whole", () => {
@@ -157,6 +171,25 @@ describe("the ledger", () => {
     expect(text).toContain("Edit src/a.ts");
     expect(text).toContain("Go on? → continue (me)");
     expect(text).toContain("a (renamed from b, +2 −1)");
+  });
+
+  test("what was reported with a task's id is told, the newest in full", () => {
+    const ledger = emptyLedger();
+    const long = `The parser keeps positions; ${"so that every diagnostic can name its line, ".repeat(10)}`.trim();
+    recordFact(ledger, { type: "progress-reported", ...place, task: "1.1", message: "The lexer is written" });
+    recordFact(ledger, { type: "progress-reported", ...place, task: "1.2", message: long });
+    const { text } = renderCheckpoint(view({ ledger }));
+    expect(text).toContain("1.1: The lexer is written");
+    expect(text).toContain(`1.2: ${long}`);
+  });
+
+  test("a git that cannot be read is not the same as no change", () => {
+    const { text, contradictions } = renderCheckpoint(
+      view({ files: undefined, handed: { type: "tool", claims: { ...claims, completed: ["src/a.ts: written"] } } }),
+    );
+    expect(text).toContain("Git could not be read");
+    expect(text).not.toContain("Git shows no changed file");
+    expect(contradictions.join()).not.toContain("git shows no change");
   });
 
   test("a session that reported nothing is said to have", () => {

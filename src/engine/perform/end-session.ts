@@ -41,5 +41,5 @@ async function linesChanged(held: HeldRun, phase: string): Promise<number | unde
   const state = run.state.phases.get(phase);
   if (!isAttempted(state)) return undefined;
   const files = await changedByPhase(git, state.attempt.origin.baseline, run.state.plan);
-  return files.reduce((sum, { added = 0, removed = 0 }) => sum + added + removed, 0);
+  return files?.reduce((sum, { added = 0, removed = 0 }) => sum + added + removed, 0);
 }
