@@ -123,6 +123,8 @@ export interface Agent {
   /** As people call it. */
   title: string;
   abilities: AgentAbilities;
+  /** Files of a project that it reads by itself. */
+  reads: readonly string[];
   /** What to do where it is missing, or not logged in. */
   help: { install: string; login: string };
   /** What its model sees as the name of one of Segno's tools. */

@@ -103,7 +103,7 @@ export const configSchema = z.strictObject({
     .enum(["fixed", "dynamic", "reserve"])
     .default("fixed")
     .describe(
-      "How `prompt_budget` is divided among the phases: equally, by complexity (simple 5, medium 8, complex 12), or 60 % for phases, 20 % for debugging and 20 % held back.",
+      "How much of `prompt_budget` a phase's prompt may fill with what other phases did: all of it (`fixed`), by its complexity (`dynamic`: simple 5, medium 8, complex 12 of 12; by its own word, else by the number of tasks and files), or 60 %, with 20 % more for repairs and 20 % held back (`reserve`). Rules, the phase's own text and its checkpoint are never cut.",
     ),
   pruning: z
     .enum(["auto", "aggressive", "moderate", "minimal"])

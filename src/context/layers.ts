@@ -56,21 +56,32 @@ export interface ToCompose {
   phase: string;
   finished: readonly FinishedPhase[];
   pruning: Pruning;
+  /** What the whole prompt should stay below, and what of it this phase may fill with what others did. */
   budget: number;
+  share: number;
   countTokens: (text: string) => number;
 }
 
 const DROP_TRANSIENT = 0.9;
 const TURN_AGGRESSIVE = 0.95;
 
-/** The layers within their budget: at 90 % of it transient data goes, at 95 % metadata shrinks to a line a phase. */
+/**
+ * The layers within their budget: at 90 % of it transient data goes, at 95 % metadata shrinks to a line a phase; the same
+ * where what others did fills more than the phase's share, and then the oldest lines go. The plan's rules, the phase's own
+ * text and its checkpoint are never cut.
+ */
 export function composeLayers(parts: ToCompose): Composed {
   let composed = layersWith(parts, parts.pruning, "all");
-  const total = ({ sizes }: Composed) => sizes.permanent + sizes.phase + sizes.metadata + sizes.transient;
-  if (total(composed) >= parts.budget * DROP_TRANSIENT && composed.sizes.transient > 0)
+  const added = ({ sizes }: Composed) => sizes.metadata + sizes.transient;
+  const total = (now: Composed) => now.sizes.permanent + now.sizes.phase + added(now);
+  const exceeds = (share: number) => total(composed) >= parts.budget * share || added(composed) > parts.share;
+  if (exceeds(DROP_TRANSIENT) && composed.sizes.transient > 0)
     composed = layersWith(parts, parts.pruning, "no-transient");
-  if (total(composed) >= parts.budget * TURN_AGGRESSIVE && parts.finished.length > 0)
-    composed = layersWith(parts, "aggressive", "lines");
+  if (exceeds(TURN_AGGRESSIVE) && parts.finished.length > 0) composed = layersWith(parts, "aggressive", "lines");
+  for (let kept = parts.finished; added(composed) > parts.share && kept.length > 0; ) {
+    kept = kept.slice(Math.max(1, Math.ceil(kept.length / 4)));
+    composed = layersWith({ ...parts, finished: kept }, "aggressive", "lines");
+  }
   const size = total(composed);
   if (size <= parts.budget) return composed;
   const [largest] = (["phase", "metadata", "permanent"] as const).toSorted(
@@ -114,23 +125,58 @@ function layersWith(
   return { permanent, phase, metadata, transient, sizes, warnings: [] };
 }
 
-const WEIGHTS: [RegExp, number][] = [
-  [/simple|low|small|trivial/i, 5],
-  [/complex|high|large|hard/i, 12],
-];
-const MEDIUM = 8;
+/** By a phase's own word; where it has none, by how much it names. */
+const WEIGHTS = { simple: 5, medium: 8, complex: 12 } as const;
+const FEW = 3;
+const MANY = 8;
+/** Of the budget, under `reserve`: for work, for repairs beside it, and held back. */
+const RESERVE = { work: 0.6, debugging: 0.2, overflow: 0.2 } as const;
 
-/** The prompt budget divided among the phases, and what is held back. */
+export interface Weighed {
+  id: string;
+  complexity: keyof typeof WEIGHTS | undefined;
+  tasks: readonly unknown[];
+  files: readonly string[];
+}
+
+function weightOf({ complexity, tasks, files }: Omit<Weighed, "id">): number {
+  const named = tasks.length + files.length;
+  return WEIGHTS[complexity ?? (named <= FEW ? "simple" : named <= MANY ? "medium" : "complex")];
+}
+
+/**
+ * How much of the prompt budget a phase's prompt may fill with what others did. Each session has a window of its own, so
+ * phases do not take it from each other: `fixed` gives every phase all of it, `dynamic` as much as its complexity is
+ * worth, `reserve` 60 %, and 20 % more to a repair.
+ */
+export function shareOfBudget(
+  strategy: PromptBudgetStrategy,
+  phase: Omit<Weighed, "id">,
+  budget: number,
+  repairing: boolean,
+): number {
+  switch (strategy) {
+    case "fixed":
+      return budget;
+    case "dynamic":
+      return Math.round((budget * weightOf(phase)) / WEIGHTS.complex);
+    case "reserve":
+      return Math.round(budget * (RESERVE.work + (repairing ? RESERVE.debugging : 0)));
+    default:
+      return strategy satisfies never;
+  }
+}
+
+/** The shares of all phases, and what is held back. */
 export function allotPromptBudget(
   strategy: PromptBudgetStrategy,
-  phases: readonly { id: string; complexity: string | undefined }[],
+  phases: readonly Weighed[],
   budget: number,
 ): { phases: Map<string, number>; debugging: number; overflow: number } {
-  const weight = ({ complexity }: { complexity: string | undefined }) =>
-    strategy === "dynamic" ? (WEIGHTS.find(([form]) => form.test(complexity ?? ""))?.[1] ?? MEDIUM) : 1;
-  const forPhases = strategy === "reserve" ? budget * 0.6 : budget;
-  const held = strategy === "reserve" ? Math.round(budget * 0.2) : 0;
-  const sum = phases.reduce((total, phase) => total + weight(phase), 0);
-  const shares = phases.map((phase): [string, number] => [phase.id, Math.round((forPhases * weight(phase)) / sum)]);
-  return { phases: new Map(shares), debugging: held, overflow: held };
+  const held = (share: number) => (strategy === "reserve" ? Math.round(budget * share) : 0);
+  return {
+    phases: new Map(phases.map((phase) => [phase.id, shareOfBudget(strategy, phase, budget, false)])),
+    debugging: held(RESERVE.debugging),
+    overflow: held(RESERVE.overflow),
+  };
 }

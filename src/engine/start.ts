@@ -3,6 +3,7 @@ import { relative, resolve } from "node:path";
 import { shortcomings } from "../agents/agent.js";
 import type { Config } from "../config/schema.js";
 import { seenRepair } from "../context/forecast.js";
+import { promptBudget } from "../context/prompt-budget.js";
 import { takeBranch } from "../git/branch.js";
 import type { Git } from "../git/git.js";
 import { tasksInGit } from "../git/history.js";
@@ -34,6 +35,7 @@ export const planOptions = (config: Config, format: FormatName | undefined): Pla
   gates: config.gates,
   testCommand: config.test_command,
   subPhases: config.sub_phases,
+  promptTokens: promptBudget(config.prompt_budget, config.context_limit),
 });
 
 export async function preparePlan(

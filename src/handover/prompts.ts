@@ -30,8 +30,13 @@ export interface PhaseView {
   /** What the agent's model sees as the name of one of Segno's tools. */
   toolName: (tool: ToolName) => string;
   pruning: Pruning;
-  /** Tokens that Segno may say. */
+  /** Tokens that Segno may say, and how many of them about other phases. */
   budget: number;
+  share: number;
+  /** Files with the project's standards that the agent does not read by itself. */
+  standards: readonly string[];
+  /** Where the phase stands in the plan, and who else is at work. */
+  wave: string;
 }
 
 export type ContinuationReason = "context" | "crashed" | "killed" | "stopped" | "limit" | "stuck" | "failed";
@@ -63,6 +68,9 @@ export const firstView = (plan: Plan, phase: Phase): PhaseView => ({
   toolName: (tool) => tool,
   pruning: "moderate",
   budget: Number.POSITIVE_INFINITY,
+  share: Number.POSITIVE_INFINITY,
+  standards: [],
+  wave: "",
 });
 
 export const workPrompt = (view: PhaseView): Prompt => compose(view, "work", "", {});
@@ -134,7 +142,7 @@ function compose(view: PhaseView, kind: TemplateName, checkpoint: string, values
   const { plan, phase, texts } = view;
   const template = texts[kind];
   const planText = `# Plan: ${plan.title}${plan.goal === "" ? "" : `\n\n${clip(plan.goal, 600)}`}`;
-  const rules = [texts.rules, ...otherTools(phase.text, view.toolName)].join("\n\n");
+  const rules = [texts.rules, ...standardsNote(view.standards), ...otherTools(phase.text, view.toolName)].join("\n\n");
   const phaseText = phaseParts(view).join("\n\n");
   const layers = composeLayers({
     permanent: [fill(template, {}), planText, rules].join("\n\n"),
@@ -142,6 +150,7 @@ function compose(view: PhaseView, kind: TemplateName, checkpoint: string, values
     finished: view.finished.map(asFinished),
     pruning: view.pruning,
     budget: view.budget,
+    share: view.share,
     countTokens: roughTokens,
   });
   const known = [layers.metadata, layers.transient].filter((part) => part !== "").join("\n\n");
@@ -165,9 +174,15 @@ function taskList({ phase, tasksDone }: Pick<PhaseView, "phase" | "tasksDone">):
   return `## State of the tasks\n\n${tasks.join("\n")}`;
 }
 
-function phaseParts({ phase, tasksDone, stashes }: PhaseView): string[] {
+const standardsNote = (files: readonly string[]): string[] =>
+  files.length === 0
+    ? []
+    : [`The project's standards are in ${files.join(", ")}: read them before you change anything.`];
+
+function phaseParts({ phase, tasksDone, stashes, wave }: PhaseView): string[] {
   return [
     `# Phase ${phase.id}: ${phase.title}`,
+    ...(wave === "" ? [] : [wave]),
     ...(stashes.length === 0 ? [] : [stashNote(stashes)]),
     ...(phase.tasks.length === 0 ? [] : [taskList({ phase, tasksDone })]),
     `## The phase as the user wrote it (${phase.file})\n\n${phase.text.trim()}`,

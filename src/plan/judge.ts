@@ -3,11 +3,12 @@ import { cannotFail } from "./gates.js";
 import { findCycle } from "./graph.js";
 import type { Diagnostic, Phase, Plan } from "./model.js";
 
-/** What Segno itself says in one prompt should stay below this; a rough count of three characters a token. */
-const PROMPT_BUDGET = 7_500;
+/** What Segno itself says in one prompt should stay below this, if nothing else is said. */
+const USUAL_PROMPT = 7_500;
+/** A rough count. */
 const CHARS_PER_TOKEN = 3;
 
-export function judgePlan({ file, phases }: Plan): Diagnostic[] {
+export function judgePlan({ file, phases }: Plan, promptTokens = USUAL_PROMPT): Diagnostic[] {
   const diagnostics: Diagnostic[] = [];
   const ids = new Set<string>();
   for (const phase of phases) {
@@ -16,7 +17,7 @@ export function judgePlan({ file, phases }: Plan): Diagnostic[] {
     ids.add(phase.id);
   }
   const list = [...ids].slice(0, 50).join(", ");
-  for (const phase of phases) diagnostics.push(...judgePhase(phase, ids, list));
+  for (const phase of phases) diagnostics.push(...judgePhase(phase, ids, list, promptTokens));
   const cycle = findCycle(phases);
   if (cycle !== undefined) {
     const first = phases.find((phase) => phase.id === cycle[0]) ?? { file, line: 1 };
@@ -39,7 +40,7 @@ const at = (
   fix: string,
 ): Diagnostic => ({ severity, file, line, message, fix });
 
-function judgePhase(phase: Phase, ids: ReadonlySet<string>, list: string): Diagnostic[] {
+function judgePhase(phase: Phase, ids: ReadonlySet<string>, list: string, promptTokens: number): Diagnostic[] {
   const diagnostics = phase.dependsOn
     .filter((id) => !ids.has(id))
     .map((id) =>
@@ -95,12 +96,12 @@ function judgePhase(phase: Phase, ids: ReadonlySet<string>, list: string): Diagn
     );
   }
   const tokens = Math.ceil(phase.text.length / CHARS_PER_TOKEN);
-  if (tokens > PROMPT_BUDGET) {
+  if (tokens > promptTokens) {
     diagnostics.push(
       at(
         phase,
         "warning",
-        `Phase ${phase.id} has about ${tokens} tokens of text, more than the prompt budget of ${PROMPT_BUDGET}.`,
+        `Phase ${phase.id} has about ${tokens} tokens of text, more than the prompt budget of ${promptTokens}: it cannot be pruned.`,
         "Divide it, or move long listings to files that it names.",
       ),
     );

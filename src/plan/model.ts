@@ -50,6 +50,8 @@ export interface Phase extends Place {
   /** How the plan marks it when it is read: the user's word. */
   mark: PlanMark | undefined;
   complexity: "simple" | "medium" | "complex" | undefined;
+  /** How long the plan thinks it takes, as it says it. */
+  estimate?: string | undefined;
   /** Files the plan says it creates or changes. */
   files: string[];
   criteria: string[];
@@ -89,6 +91,8 @@ export interface PlanOptions {
   gates?: Readonly<Record<string, string>> | undefined;
   /** A gate of every phase. */
   testCommand?: string | undefined;
+  /** Tokens that Segno may say in a prompt: what is longer is warned of. */
+  promptTokens?: number | undefined;
   /** Whether sub-phases inside a phase file run as phases of their own. */
   subPhases?: "together" | "separate" | undefined;
 }

@@ -85,7 +85,7 @@ function parseReadable(file: string, read: ReadPlanFile, options: PlanOptions): 
     return typeof text === "string" ? withoutBom(text) : text;
   };
   const { title, goal, drafts, diagnostics } = READ[format](document, readable, options);
-  const phases = drafts.map((draft) => withTestCommand(draft.phase, options.testCommand));
+  const phases = drafts.map((draft) => withWords(withTestCommand(draft.phase, options.testCommand)));
   if (phases.length === 0 && diagnostics.length === 0) {
     return failed(
       file,
@@ -95,7 +95,7 @@ function parseReadable(file: string, read: ReadPlanFile, options: PlanOptions): 
   }
   const files = [...new Set([file, ...phases.map((phase) => phase.file)])];
   const plan = { format, title, goal, file, files, phases };
-  diagnostics.push(...judgePlan(plan));
+  diagnostics.push(...judgePlan(plan, options.promptTokens));
   if (diagnostics.some((diagnostic) => diagnostic.severity === "error")) return { ok: false, plan, diagnostics };
   return { ok: true, plan, diagnostics };
 }
@@ -104,6 +104,23 @@ function parseReadable(file: string, read: ReadPlanFile, options: PlanOptions): 
 function withTestCommand(phase: Phase, command: string | undefined): Phase {
   if (command === undefined || phase.gates.some((gate) => gate.check.type === "command")) return phase;
   return { ...phase, gates: [...phase.gates, testGate(command, phase.file, phase.line)] };
+}
+
+const COMPLEXITY = /^\W*\*\*Complexity:?\*\*:?\s*(\w+)/im;
+const ESTIMATE =
+  /^\W*\*\*(?:Estimated? (?:time|duration|effort)|Time estimate|Estimate|Duration|Effort):?\*\*:?\s*(\S.*)$/im;
+const WORDS: [RegExp, Phase["complexity"]][] = [
+  [/^(simple|low|small|trivial|easy)$/i, "simple"],
+  [/^(medium|moderate|normal)$/i, "medium"],
+  [/^(complex|high|large|hard)$/i, "complex"],
+];
+
+/** What a phase says of itself in any form: how complex it is, and how long it may take. */
+function withWords(phase: Phase): Phase {
+  const word = COMPLEXITY.exec(phase.text)?.[1] ?? "";
+  const complexity = phase.complexity ?? WORDS.find(([form]) => form.test(word))?.[1];
+  const estimate = ESTIMATE.exec(phase.text)?.[1]?.trim().slice(0, 80);
+  return { ...phase, complexity, ...(estimate === undefined ? {} : { estimate }) };
 }
 
 const NO_PLAN =

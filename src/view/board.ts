@@ -9,6 +9,7 @@ import { promptBudget } from "../context/prompt-budget.js";
 import type { RunEvent } from "../run/event.js";
 import { evolve } from "../run/evolve.js";
 import type { RunState } from "../run/state.js";
+import { windowSeen } from "../run/window.js";
 import { addFigures, foldHistory, type History, noHistory, type PhaseHistory } from "./history.js";
 import { type PhaseStanding, type Standing, standingOf } from "./status.js";
 
@@ -25,7 +26,7 @@ export interface Board extends Omit<Standing, "phases">, Omit<History, "phases" 
 export function boardOf(state: RunState, history: History): Board {
   const { config, plan } = state;
   const standing = standingOf(state);
-  const budget = promptBudget(config.prompt_budget, config.context_limit);
+  const budget = promptBudget(config.prompt_budget, windowSeen(state));
   const { phases, debugging, overflow } = allotPromptBudget(config.budget_strategy, plan.phases, budget);
   const { rules: _, phases: figures, ...happened } = history;
   return {

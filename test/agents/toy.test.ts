@@ -70,6 +70,7 @@ class ToySession implements AgentSession {
 const toy: Agent = {
   name: "toy",
   title: "The toy",
+  reads: [],
   abilities: { stop: "cancel", usage: "never", compaction: "own", refuses: false, tells: false, resume: false },
   help: { install: "Build it.", login: "None." },
   toolName: (tool) => tool,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { allotPromptBudget, composeLayers, type Pruning, pruningFor } from "../../src/context/layers.js";
+import { allotPromptBudget, composeLayers, type Pruning, pruningFor, shareOfBudget } from "../../src/context/layers.js";
 import { roughTokens } from "../../src/handover/bounded.js";
 import {
   continuationPrompt,
@@ -140,6 +140,7 @@ describe("layers and pruning", () => {
         finished: [{ id: "1", metadata: "m".repeat(100), line: "l".repeat(10), answer: "a".repeat(transient) }],
         pruning: "minimal",
         budget,
+        share: budget,
         countTokens: (text) => text.length,
       });
     expect(compose(100, 400, 1_000).sizes).toMatchObject({ pruning: "minimal", pruned: 0 });
@@ -156,16 +157,51 @@ describe("layers and pruning", () => {
     );
   });
 
-  test("three strategies divide the prompt budget", () => {
+  test("three strategies say what a phase may fill with what others did; complexity by its word, else by what it names", () => {
     const phases = [
-      { id: "1", complexity: "simple" },
-      { id: "2", complexity: undefined },
-      { id: "3", complexity: "complex" },
+      { id: "1", complexity: "simple" as const, tasks: [], files: [] },
+      { id: "2", complexity: undefined, tasks: [1, 2, 3, 4], files: ["a"] },
+      { id: "3", complexity: undefined, tasks: [1, 2, 3, 4, 5], files: ["a", "b", "c", "d"] },
     ];
-    expect([...allotPromptBudget("fixed", phases, 7_500).phases.values()]).toEqual([2_500, 2_500, 2_500]);
-    expect([...allotPromptBudget("dynamic", phases, 7_500).phases.values()]).toEqual([1_500, 2_400, 3_600]);
+    const shares = (strategy: "fixed" | "dynamic" | "reserve") => [
+      ...allotPromptBudget(strategy, phases, 7_500).phases.values(),
+    ];
+    expect(shares("fixed")).toEqual([7_500, 7_500, 7_500]);
+    expect(shares("dynamic")).toEqual([3_125, 5_000, 7_500]);
+    expect(shares("reserve")).toEqual([4_500, 4_500, 4_500]);
     expect(allotPromptBudget("reserve", phases, 7_500)).toMatchObject({ debugging: 1_500, overflow: 1_500 });
-    expect([...allotPromptBudget("reserve", phases, 7_500).phases.values()]).toEqual([1_500, 1_500, 1_500]);
+    expect(shareOfBudget("reserve", { complexity: undefined, tasks: [], files: [] }, 7_500, true)).toBe(6_000);
+  });
+
+  test("a share is kept by pruning in the documented order, and cuts nothing of the phase's own", () => {
+    const ten = Array.from({ length: 10 }, (_, n) => finished(n + 1, answer));
+    const whole = workPrompt({ ...view, finished: ten, pruning: "minimal" });
+    const small = workPrompt({ ...view, finished: ten, pruning: "minimal", budget: 1_000_000, share: 100 });
+    expect(whole.layers.transient).toBeGreaterThan(20_000);
+    expect(small.layers.transient).toBe(0);
+    expect(small.layers.metadata).toBeLessThanOrEqual(100);
+    expect(small.text).toContain("Phase 10:");
+    expect(small.text).not.toContain("Phase 1:");
+    expect([small.layers.permanent, small.layers.phase]).toEqual([whole.layers.permanent, whole.layers.phase]);
+  });
+
+  test("with the default settings no prompt is smaller than with the budget alone", () => {
+    for (const count of [0, 1, 3, 10, 40]) {
+      const all = Array.from({ length: count }, (_, n) => finished(n + 1, answer));
+      for (const pruning of ["aggressive", "moderate", "minimal"] as const) {
+        const shown = { ...view, finished: all, pruning, budget: 7_500 };
+        const share = shareOfBudget("fixed", view.phase, 7_500, false);
+        expect(workPrompt({ ...shown, share }).text.length).toBeGreaterThanOrEqual(workPrompt(shown).text.length);
+      }
+    }
+  });
+
+  test("standards that the agent does not read itself are named, and who else is at work, in a line each", () => {
+    const wave = "Wave 2 of 3 of the plan. At work at the same time, elsewhere: 3 Screens.";
+    const { text } = workPrompt({ ...view, standards: ["AGENTS.md"], wave });
+    expect(text).toContain("The project's standards are in AGENTS.md");
+    expect(text).toContain(wave);
+    expect(workPrompt(view).text).not.toContain("standards are in");
   });
 });
 

@@ -54,6 +54,7 @@ export function inProcessAgent(options: InProcessOptions): Agent {
     name: options.name ?? "in-process",
     title: "The agent in process",
     abilities: { stop: "boundary", usage: "call", compaction: "vetoed", refuses: true, tells: true, resume: true },
+    reads: [],
     help: { install: "It is here.", login: "It needs none." },
     toolName: (tool) => PREFIX + tool,
     credit: (model) => `In process (${model}) <in-process@segno.invalid>`,

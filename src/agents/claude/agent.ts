@@ -16,6 +16,7 @@ export function claudeAgent(executable: string | undefined): Agent {
     name: "claude",
     title: "Claude Code",
     abilities: { stop: "boundary", usage: "call", compaction: "vetoed", refuses: true, tells: true, resume: true },
+    reads: ["CLAUDE.md"],
     help: {
       install:
         "Install it (npm install -g @anthropic-ai/claude-code), or reinstall Segno with its optional dependencies.",

@@ -1,4 +1,6 @@
-import { pruningFor } from "../../context/layers.js";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { pruningFor, shareOfBudget } from "../../context/layers.js";
 import { promptBudget } from "../../context/prompt-budget.js";
 import { diffOf } from "../../git/diff.js";
 import { roughTokens } from "../../handover/bounded.js";
@@ -17,11 +19,13 @@ import {
   withKind,
   workPrompt,
 } from "../../handover/prompts.js";
+import { wavesOf } from "../../plan/graph.js";
 import type { Command } from "../../run/command.js";
 import type { BlobRef } from "../../run/event.js";
 import { type GateToPass, gatesToPass } from "../../run/merging.js";
 import { type Attempted, isAttempted, lastAttempt } from "../../run/phase.js";
-import { phaseOf, stateOfPhase } from "../../run/state.js";
+import { phaseOf, type RunState, stateOfPhase } from "../../run/state.js";
+import { windowSeen } from "../../run/window.js";
 import { checkoutOf } from "../checkout.js";
 import { checkpointFor, saveCheckpoint } from "../checkpoint.js";
 import type { HeldRun } from "../held-run.js";
@@ -68,8 +72,8 @@ const BUDGET_LEVELS = [95, 75];
 
 /** What Segno itself says must stay small: warned of once per phase and level. */
 function warnOfPromptBudget(held: HeldRun, phase: string, tokens: number): void {
-  const { prompt_budget, context_limit } = held.run.state.config;
-  const budget = promptBudget(prompt_budget, context_limit);
+  const { state } = held.run;
+  const budget = promptBudget(state.config.prompt_budget, windowSeen(state));
   const level = BUDGET_LEVELS.find((percent) => tokens * 100 >= budget * percent);
   if (level === undefined) return;
   held.run.warn(
@@ -164,7 +168,7 @@ async function phaseView(
     const { id: of, title, file } = phase;
     finished.push({ id: of, title, summary, decisions, files, gates: passed, file, answer: said });
   }
-  const budget = promptBudget(config.prompt_budget, config.context_limit);
+  const budget = promptBudget(config.prompt_budget, windowSeen(run.state));
   const attempt = lastAttempt(phases.get(id));
   const stashed = attempt === undefined ? [] : await stashesOf(held, id, attempt, checkoutOf(held, id).git);
   return {
@@ -177,7 +181,36 @@ async function phaseView(
     toolName: agent.toolName,
     pruning,
     budget,
+    share: shareOfBudget(config.budget_strategy, phaseOf(run.state, id), budget, purpose === "remediate"),
+    standards: standardsFor(held),
+    wave: waveOf(run.state, id),
   };
+}
+
+/** What people wrote down for whoever works here, and this agent does not read by itself. */
+function standardsFor({ top, agent, isolated }: HeldRun): string[] {
+  const own = isolated ? [] : agent.reads;
+  return STANDARDS.filter((file) => !own.includes(file) && existsSync(join(top, file)));
+}
+
+const STANDARDS = ["AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md", ".github/copilot-instructions.md"];
+
+/** Where the phase stands in the plan, and who else is at work. */
+function waveOf({ plan, parents, readiness }: RunState, id: string): string {
+  const whole = plan.phases.filter((phase) => !parents.has(phase.id));
+  const waves = wavesOf(whole);
+  const own = parents.get(id) ?? id;
+  const at = waves.findIndex((wave) => wave.includes(own));
+  const beside = [...readiness.underWay].filter((other) => other !== id && other !== parents.get(id));
+  const others = beside.map((other) => `${other} ${readiness.planned.get(other)?.title ?? ""}`.trim());
+  const estimate = readiness.planned.get(own)?.estimate;
+  return [
+    waves.length > 1 ? `Wave ${at + 1} of ${waves.length} of the plan.` : "",
+    others.length === 0 ? "" : `At work at the same time, elsewhere: ${others.join("; ")}.`,
+    estimate === undefined ? "" : `The plan estimates ${estimate} for this phase.`,
+  ]
+    .filter((text) => text !== "")
+    .join(" ");
 }
 
 function reasonOf(end: string | undefined): ContinuationReason {
