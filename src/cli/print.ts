@@ -1,6 +1,4 @@
 /** What commands print, and how they end. */
-
-import { handoversOn } from "../context/policy.js";
 import type { RunEvent } from "../run/event.js";
 import type { RunView } from "../view/board.js";
 import { contextReport } from "../view/context-report.js";
@@ -13,15 +11,11 @@ export function eventPrinter(json: boolean, view: RunView): (event: RunEvent) =>
   // Whoever watches reads the journal.
   if (isInBackground()) return () => {};
   if (json) return (event) => console.log(JSON.stringify(event));
-  const seen = { percent: -1, rehearsal: false, handsOver: true };
+  const seen = { percent: -1, rehearsal: false };
   return (event) => {
-    if (event.type === "run-started") {
-      seen.rehearsal = event.mode === "rehearsal";
-      seen.handsOver = handoversOn(event.config) && event.config.context_policy === "restart";
-    }
-    // What a stand-in model needs says nothing about a real one; and a level on the way to a handover is no news.
+    if (event.type === "run-started") seen.rehearsal = event.mode === "rehearsal";
+    // What a stand-in model needs says nothing about a real one.
     if (event.type === "forecast-made" && seen.rehearsal) return;
-    if (event.type === "context-warned" && seen.handsOver) return;
     // The gauge is worth a line when it moved.
     if (event.type === "call-made") {
       if (event.subagent || Math.abs(event.reading.percent - seen.percent) < 5) return;

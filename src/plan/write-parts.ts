@@ -31,6 +31,22 @@ export function partsIn(plan: Plan, file: string, source: string, phase: string,
   return next !== undefined && readsTheSame(plan, file, source, next) ? next : source;
 }
 
+/** A file without what was said of parts, whoever's they are. */
+export function withoutParts(source: string): string {
+  const eol = source.includes("\r\n") ? "\r\n" : "\n";
+  const lines = source.split(eol);
+  const kept: string[] = [];
+  let inside = false;
+  for (const line of lines) {
+    inside = line.startsWith(HEAD) || (inside && line.startsWith(">"));
+    if (!inside) kept.push(line);
+  }
+  return kept
+    .join(eol)
+    .replaceAll(/(\r?\n){3,}/g, `${eol}${eol}`)
+    .trimEnd();
+}
+
 function replaced(source: string, phase: string, block: string, eol: string): string | undefined {
   const lines = source.split(eol);
   const start = lines.findIndex((line) => line.trimEnd() === `${HEAD} phase ${phase}`);

@@ -224,6 +224,9 @@ export type Fact =
       layers?: LayerSizes | undefined;
       /** It goes on in the agent's own conversation. */
       resumed: boolean;
+      /** How many sessions the phase may have, and how many handovers in a row brought no finished task. */
+      most?: number | undefined;
+      idle?: { count: number; most: number } | undefined;
     } & OfSession)
   /** `window`, `compactAt`: where they are known at once. */
   | ({

@@ -137,7 +137,8 @@ export function Screen({ subscribe, board: current, said, interrupted, actions, 
   const notices = board.notices.slice(-Math.max(0, Math.min(3, Math.floor((rows - 12) / 6))));
   const answer = said() === "" ? [] : wrap(said(), columns);
   const failing = failingLines(board, columns, rows >= 30 ? 6 : 3);
-  const fixed = 7 + sessions.length + asks + notices.length + answer.length + failing.length;
+  const report = rows >= 30 && failing.length === 0 && !verbose ? (board.report?.lines ?? []) : [];
+  const fixed = 7 + sessions.length + asks + notices.length + answer.length + failing.length + report.length;
   const phaseRoom = Math.max(1, Math.min(board.phases.length, verbose ? 3 : Math.floor((rows - fixed) / 2)));
   const activityRoom = Math.max(0, rows - 1 - fixed - phaseRoom);
   return (
@@ -161,6 +162,11 @@ export function Screen({ subscribe, board: current, said, interrupted, actions, 
       </Text>
       <Rule columns={columns} />
       <Activities board={board} rows={activityRoom} columns={columns} />
+      {report.map((line) => (
+        <Text key={line} dimColor wrap="truncate">
+          {cut(`after phase ${board.report?.phase}  ${line}`, columns).trimEnd()}
+        </Text>
+      ))}
       {notices.map(({ at, phase, text }) => (
         <Text key={`${at}${text}`} color="yellow" wrap="truncate">
           {cut(`! ${phase === undefined ? "" : `${phase}  `}${text}`, columns).trimEnd()}

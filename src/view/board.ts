@@ -10,6 +10,7 @@ import type { RunEvent } from "../run/event.js";
 import { evolve } from "../run/evolve.js";
 import type { RunState } from "../run/state.js";
 import { windowSeen } from "../run/window.js";
+import { contextReport } from "./context-report.js";
 import { addFigures, foldHistory, type History, noHistory, type PhaseHistory } from "./history.js";
 import { type PhaseStanding, type Standing, standingOf } from "./status.js";
 
@@ -21,6 +22,8 @@ export interface Board extends Omit<Standing, "phases">, Omit<History, "phases" 
   prompt_budget: number;
   /** What each phase may use of it, and what is held back. */
   allotment: { phases: Record<string, number>; debugging: number; overflow: number };
+  /** After the phase that ended last: what filled its windows, and what the run has used so far. */
+  report: { phase: string; lines: string[] } | undefined;
 }
 
 export function boardOf(state: RunState, history: History): Board {
@@ -29,14 +32,25 @@ export function boardOf(state: RunState, history: History): Board {
   const budget = promptBudget(config.prompt_budget, windowSeen(state));
   const { phases, debugging, overflow } = allotPromptBudget(config.budget_strategy, plan.phases, budget);
   const { rules: _, phases: figures, ...happened } = history;
+  const all = standing.phases.map((phase) => ({ ...phase, ...withParts(phase, standing.phases, figures) }));
   return {
     ...standing,
     ...happened,
-    phases: standing.phases.map((phase) => ({ ...phase, ...withParts(phase, standing.phases, figures) })),
+    phases: all,
+    report: reportOf(all, budget),
     budget: { cost_usd: config.max_cost_usd, tokens: config.max_tokens, hours: config.max_hours },
     prompt_budget: budget,
     allotment: { phases: Object.fromEntries(phases), debugging, overflow },
   };
+}
+
+function reportOf(phases: readonly BoardPhase[], budget: number): Board["report"] {
+  let last: BoardPhase | undefined;
+  for (const phase of phases)
+    if (phase.endedAt !== undefined && phase.sessions > 0 && phase.endedAt >= (last?.endedAt ?? "")) last = phase;
+  return last === undefined
+    ? undefined
+    : { phase: last.id, lines: contextReport({ phases, prompt_budget: budget }, last.id) };
 }
 
 /** What sub-phases used, of whatever depth, is their phase's, too. */

@@ -1,13 +1,16 @@
 /** After each phase: what filled its windows, and what the run has used so far. */
 import { LAYER_TARGETS } from "../context/layers.js";
 import { thousands } from "./numbers.js";
-import type { RunFigures } from "./report.js";
+import type { PhaseFigures, RunFigures } from "./report.js";
 import { table } from "./table.js";
 
 const WARN = 75;
 const CRITICAL = 95;
 
-export function contextReport({ phases, prompt_budget: budget }: RunFigures, id: string): string[] {
+export function contextReport(
+  { phases, prompt_budget: budget }: { phases: readonly PhaseFigures[]; prompt_budget: number },
+  id: string,
+): string[] {
   const phase = phases.find((candidate) => candidate.id === id);
   if (phase === undefined || phase.sessions === 0) return [];
   const { system, largest_prompt: used, prompt, file_reads, tool_output, words } = phase.context;
@@ -22,7 +25,7 @@ export function contextReport({ phases, prompt_budget: budget }: RunFigures, id:
   ];
   const all = parts.reduce((sum, [, tokens]) => sum + tokens, 0);
   const filled = parts.map(([name, n]) => `${name} ${thousands(n)} (${Math.round((n / Math.max(1, all)) * 100)} %)`);
-  const sum = (pick: (phase: RunFigures["phases"][number]) => number) =>
+  const sum = (pick: (phase: PhaseFigures) => number) =>
     phases.filter(({ part_of }) => part_of === undefined).reduce((total, each) => total + pick(each), 0);
   const cost = phases.some((each) => each.cost_usd === undefined)
     ? ""

@@ -1,5 +1,5 @@
 /** One line per event that is worth one, for a terminal or a CI log. */
-import type { RunEvent } from "../run/event.js";
+import type { FactOf, RunEvent } from "../run/event.js";
 import { thousands } from "./numbers.js";
 
 export interface Line {
@@ -11,6 +11,13 @@ export interface Line {
 const gauge = (percent: number): string => {
   const full = Math.min(20, Math.round(percent / 5));
   return `${"█".repeat(full)}${"░".repeat(20 - full)} ${percent.toFixed(0).padStart(3)} %`;
+};
+
+const COMMITS: Record<FactOf<"commit-made">["kind"], string> = {
+  phase: "phase",
+  handover: "partial, before a handover",
+  failed: "what a failed phase left",
+  merge: "with what others merged meanwhile",
 };
 
 /** Whether the run is over after this event; what is noted after its end changes nothing. */
@@ -43,7 +50,7 @@ export function lineOf(event: RunEvent): Line | undefined {
     case "session-started":
       return line(
         "○",
-        `session ${event.session.split("/").at(-1)} (${event.purpose}${event.resumed ? ", its conversation resumed" : ""}), prompt about ${thousands(event.promptTokens)} tokens`,
+        `session ${event.session.split("/").at(-1)}${event.most === undefined ? "" : ` of at most ${event.most}`} (${event.purpose}${event.resumed ? ", its conversation resumed" : ""}), prompt about ${thousands(event.promptTokens)} tokens${event.idle === undefined || event.idle.count === 0 ? "" : `; handovers without a finished task: ${event.idle.count} of at most ${event.idle.most}`}`,
       );
     case "session-ready":
       return line(
@@ -163,7 +170,7 @@ export function lineOf(event: RunEvent): Line | undefined {
     case "commit-made":
       return line(
         "⎇",
-        `commit ${event.sha.slice(0, 9)} (${event.kind === "phase" ? "phase" : "partial, before a handover"}, ${event.files} files)${event.leftOut.length > 0 ? `; left out: ${event.leftOut.slice(0, 5).join(", ")}${event.leftOut.length > 5 ? ", …" : ""}` : ""}`,
+        `${event.ref === undefined ? "commit" : "auto-commit is off: snapshot"} ${event.sha.slice(0, 9)} (${COMMITS[event.kind]}, ${event.files} files)${event.leftOut.length > 0 ? `; left out: ${event.leftOut.slice(0, 5).join(", ")}${event.leftOut.length > 5 ? ", …" : ""}` : ""}`,
       );
     case "commit-refused":
       return line("✗", `the commit was refused: ${event.why}`);
@@ -208,7 +215,7 @@ export function lineOf(event: RunEvent): Line | undefined {
       const count = event.parts.length;
       return line(
         "⋔",
-        `Phase ${event.phase} too large (${event.reason}). Splitting into ${count} sub-phases, launching in parallel... ${parts}`,
+        `Phase ${event.phase} too large (${event.reason}). Splitting into ${count} sub-phases, ${event.parts.some(({ dependsOn }) => dependsOn.length > 0) ? "in order" : "launching in parallel"}... ${parts}`,
       );
     }
     case "phase-done":
@@ -260,8 +267,9 @@ export function lineOf(event: RunEvent): Line | undefined {
     case "turn-ended":
     case "tool-finished":
     case "result-reported":
-    case "commit-skipped":
       return undefined;
+    case "commit-skipped":
+      return line("·", event.why === "nothing changed" ? "no changes to commit" : `no commit: ${event.why}`);
     default:
       return event satisfies never;
   }

@@ -3,6 +3,7 @@ import { type CommitOutcome, type CommitRequest, commitChanges, keepSnapshot } f
 import { GitError } from "../../git/git.js";
 import { PARTIAL, TRAILERS, taskTrailer } from "../../git/history.js";
 import { markPlanFile } from "../../plan/write-back.js";
+import { withoutParts } from "../../plan/write-parts.js";
 import { type CommitKind, commandId } from "../../run/command.js";
 import { type Attempt, lastAttempt } from "../../run/phase.js";
 import { phaseOf } from "../../run/state.js";
@@ -263,6 +264,8 @@ async function reportPlanEdits(held: HeldRun, phase: string, state: Attempt): Pr
       );
     // After an interrupted commit the marks are already there, and they are ours.
     if (variants(before.stdout).includes(now)) continue;
+    // So is what is said there of the parts of a phase that was split.
+    if (variants(before.stdout).map(withoutParts).includes(withoutParts(now))) continue;
     files.push(file);
     seen.push(...variants(now).map(contentHash));
   }

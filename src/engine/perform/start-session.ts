@@ -56,6 +56,8 @@ export const startSession: Performer<"start-session"> = async (held, command) =>
       promptTokens: roughTokens(prompt.text),
       layers: "layers" in prompt ? prompt.layers : undefined,
       resumed: resume !== undefined,
+      most: run.state.config.max_sessions_per_phase,
+      idle: { count: idleHandovers(run.state, phase), most: run.state.config.max_restarts },
     },
     { type: "turn-started", ...place, turn: asksCheckpoint ? "checkpoint" : "work" },
   );
@@ -67,6 +69,9 @@ export const startSession: Performer<"start-session"> = async (held, command) =>
   const said = live.said === "" ? undefined : run.putBlob(live.said);
   await run.record({ type: "turn-ended", command: id, ...place, end, said });
 };
+
+const idleHandovers = ({ phases }: RunState, phase: string): number =>
+  lastAttempt(phases.get(phase))?.progress.idleHandovers ?? 0;
 
 const BUDGET_LEVELS = [95, 75];
 

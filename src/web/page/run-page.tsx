@@ -29,6 +29,7 @@ export function RunPage({ run, live }: { run: string; live: Live }) {
       <Chart board={board} tick={tick} />
       <Totals board={board} />
       <Activities board={board} />
+      <LastReport board={board} />
       <Notices board={board} />
     </main>
   );
@@ -240,6 +241,20 @@ function Activities({ board }: { board: Board }) {
           ))}
       </ol>
     </section>
+  );
+}
+
+function LastReport({ board }: { board: Board }) {
+  if (board.report === undefined || board.report.lines.length === 0) return null;
+  return (
+    <details class="panel">
+      <summary>After phase {board.report.phase}</summary>
+      <ul>
+        {board.report.lines.map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </ul>
+    </details>
   );
 }
 
