@@ -59,7 +59,14 @@ Type: ${typeOf(schema)}. Default: ${value}. Example: \`${example}\`
 
 function typeOf({ type, enum: values, minimum, maximum }: KeySchema): string {
   if (values !== undefined) return `one of ${values.map((value) => `\`${value}\``).join(", ")}`;
-  const range = minimum === undefined && maximum === undefined ? "" : ` from ${minimum} to ${maximum}`;
+  const range =
+    minimum === undefined
+      ? maximum === undefined
+        ? ""
+        : ` up to ${maximum}`
+      : maximum === undefined
+        ? ` from ${minimum}`
+        : ` from ${minimum} to ${maximum}`;
   return `${TYPES[type ?? ""] ?? type ?? "text"}${range}`;
 }
 

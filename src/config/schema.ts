@@ -180,6 +180,14 @@ export const configSchema = z.strictObject({
     .max(1_000)
     .default(3)
     .describe("Handovers in a row without a newly finished task before a phase fails; 0 switches handovers off."),
+  restart_backoff_seconds: z
+    .number()
+    .min(0)
+    .max(3_600)
+    .default(0)
+    .describe(
+      "How long to wait after a handover that brought no finished task, before the next session; doubled each time in a row. 0: not at all.",
+    ),
   max_sessions_per_phase: z.int().min(1).max(10_000).default(50).describe("The most sessions one phase may use."),
   max_remediations: z
     .int()
@@ -389,6 +397,14 @@ export const configSchema = z.strictObject({
     .default(2_000_000_000)
     .describe(
       "How much a phase may write into its checkout, in bytes, ignored files included; above it, and when less than 200 MB of the disk are left, the run is stopped with a checkpoint.",
+    ),
+  handoff_dir: z
+    .string()
+    .min(1)
+    .regex(/^(?!\/|.*\.\.)/, "it must be a folder inside the repository")
+    .optional()
+    .describe(
+      "Where a phase that cannot go on leaves its HANDOFF file: a folder of the repository, or `phase` for the folder of the phase's own file. It is committed there, so that another clone can go on from it. Not set: `.segno/`, which is not committed.",
     ),
   revive: z
     .boolean()

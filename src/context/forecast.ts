@@ -134,7 +134,11 @@ export function forecastPlan(
     tokens: sum((phase) => phase.tokens),
     cost_usd: unpriced ? null : Math.round(sum((phase) => phase.cost_usd ?? 0) * 100) / 100,
   };
-  const warnings = [...forecasts.flatMap(phaseWarnings), ...budgetWarnings(total, phases.length, settings, flags)];
+  const warnings = [
+    ...forecasts.flatMap(phaseWarnings),
+    ...flagWarnings(total, phases.length, flags),
+    ...budgetWarnings(total, phases.length, settings, flags),
+  ];
   return { phases: forecasts, window, budget, samples: recent.length, total, warnings };
 }
 
@@ -144,6 +148,23 @@ function phaseWarnings({ phase, percent, sessions, split }: PhaseForecast): stri
   const proposal = groups.length > 1 ? ` It could be split into ${groups.length}: ${groups.join("; ")}.` : "";
   return [
     `Phase ${phase} is expected to need ${percent} % of what one session may fill, and so about ${sessions} sessions.${proposal}`,
+  ];
+}
+
+/** Runs that do more than the plan asks for say what that takes, before they begin. */
+function flagWarnings(
+  { sessions, tokens, cost_usd }: Forecast["total"],
+  phases: number,
+  { quality, force }: { quality?: boolean; force?: boolean },
+): string[] {
+  const flags = [force === true ? "--force" : "", quality === true ? "--quality" : ""].filter((flag) => flag !== "");
+  if (flags.length === 0 || phases < 2) return [];
+  const dollars = (share: number) => (cost_usd === null ? "" : `, $${(cost_usd * share).toFixed(2)}`);
+  const own = 1 - 1 / QUALITY;
+  const extra =
+    quality === true ? ` Judging and repairing them is ${Math.round(tokens * own)} tokens${dollars(own)} of that.` : "";
+  return [
+    `${flags.join(" and ")} on ${phases} phases is expected to need about ${sessions} sessions and ${tokens} tokens${dollars(1)}.${extra}`,
   ];
 }
 

@@ -1,8 +1,9 @@
 /** `.segno/HANDOFF.md`: what a phase that could not go on leaves for people, and for the next run of its plan. */
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { parse, stringify } from "yaml";
 import { asideRef } from "../git/aside.js";
+import { commitAlone } from "../git/commit-alone.js";
 import type { Plan } from "../plan/model.js";
 import type { StopCause } from "../run/event.js";
 import type { FailureCategory, PhaseFailure } from "../run/outcome.js";
@@ -12,7 +13,6 @@ import { writeWhole } from "../store/atomic.js";
 import { checkoutOf } from "./checkout.js";
 import { changedByPhase, checkpointFor } from "./checkpoint.js";
 import type { HeldRun } from "./held-run.js";
-import { segnoFolder } from "./runs.js";
 
 /** Where the phase itself is not wrong: something else kept it from its end. */
 const CATEGORIES: ReadonlySet<FailureCategory> = new Set([
@@ -45,19 +45,28 @@ export interface Handoff extends Front {
 
 const isHandoff = (name: string): boolean => /^HANDOFF.*\.md$/.test(name);
 
-/** Handoffs of this plan, by phase; what is not one is left alone. */
-export function readHandoffs(top: string, plan: Plan): Map<string, Handoff> {
-  const folder = segnoFolder(top);
+/** Handoffs of this plan, by phase; what is not one is left alone. `dir`: where they are beside `.segno/`. */
+export function readHandoffs(top: string, plan: Plan, dir?: string | undefined): Map<string, Handoff> {
   const found = new Map<string, Handoff>();
-  if (!existsSync(folder)) return found;
-  for (const name of readdirSync(folder).filter(isHandoff).sort()) {
-    const text = readFileSync(join(folder, name), "utf8");
-    const front = frontOf(text);
-    if (front === undefined || front.plan !== plan.file) continue;
-    if (plan.phases.some((phase) => phase.id === front.phase)) found.set(front.phase, { ...front, file: name, text });
+  for (const folder of new Set([".segno", ...foldersOf(plan, dir)])) {
+    const full = join(top, folder);
+    for (const name of existsSync(full) ? readdirSync(full).filter(isHandoff).sort() : []) {
+      const text = readFileSync(join(full, name), "utf8");
+      const front = frontOf(text);
+      if (front === undefined || front.plan !== plan.file) continue;
+      if (plan.phases.some((phase) => phase.id === front.phase))
+        found.set(front.phase, { ...front, file: join(folder, name), text });
+    }
   }
   return found;
 }
+
+const foldersOf = (plan: Plan, dir: string | undefined): string[] =>
+  dir === undefined ? [] : dir === "phase" ? plan.phases.map(({ file }) => dirname(file)) : [dir];
+
+/** The folder in which a phase's handoff is left. */
+const folderFor = (plan: Plan, phase: string, dir: string | undefined): string =>
+  dir === "phase" ? dirname(plan.phases.find(({ id }) => id === phase)?.file ?? plan.file) : (dir ?? ".segno");
 
 function frontOf(text: string): Front | undefined {
   const block = /^---\n([\s\S]*?)\n---\n/.exec(text)?.[1];
@@ -127,11 +136,13 @@ async function write(
     ...(setsAside ? { aside: asideRef(run.state.run, phase, attempted.number) } : {}),
   };
   const partial = await checkpointFor(held, phase, sessions.at(-1) ?? "", attempted);
-  const taken = [...readHandoffs(top, plan).values()].find((handoff) => handoff.phase === phase)?.file;
-  const free = existsSync(join(segnoFolder(top), "HANDOFF.md"))
+  const { handoff_dir: dir } = run.state.config;
+  const folder = folderFor(plan, phase, dir);
+  const taken = readHandoffs(top, plan, dir).get(phase)?.file;
+  const free = existsSync(join(top, folder, "HANDOFF.md"))
     ? `HANDOFF-${phase.replaceAll(/[^\w.-]/g, "-")}.md`
     : "HANDOFF.md";
-  const file = taken ?? free;
+  const file = taken ?? join(folder, free);
   const text = `---
 ${stringify(front).trim()}
 ---
@@ -150,8 +161,11 @@ ${partial}
 - ${ADVICE[failure.category] ?? "Look at what is left, then go on."}
 - The phase's changes are in ${setsAside ? `${front.aside} (git show ${front.aside}; going on brings them back)` : place === top ? "the working tree" : place}${commits.made.length > 0 ? ` and in ${commits.made.length} commits` : ""}.
 `;
-  writeWhole(join(segnoFolder(top), file), text);
-  await run.record({ type: "handoff-written", phase, file: `.segno/${file}` });
+  mkdirSync(join(top, dirname(file)), { recursive: true });
+  writeWhole(join(top, file), text);
+  if (dir !== undefined && run.state.config.auto_commit)
+    await commitAlone(held.git, file, `Handoff of phase ${phase}: ${failure.category}`);
+  await run.record({ type: "handoff-written", phase, file });
 }
 
 const ADVICE: Partial<Record<FailureCategory, string>> = {
@@ -163,6 +177,6 @@ const ADVICE: Partial<Record<FailureCategory, string>> = {
 
 export function removeHandoff({ run, top }: HeldRun, phase: string): void {
   const { plan } = run.state;
-  const handoff = readHandoffs(top, plan).get(phase);
-  if (handoff !== undefined) rmSync(join(segnoFolder(top), handoff.file), { force: true });
+  const handoff = readHandoffs(top, plan, run.state.config.handoff_dir).get(phase);
+  if (handoff !== undefined) rmSync(join(top, handoff.file), { force: true });
 }

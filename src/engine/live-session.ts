@@ -41,6 +41,7 @@ import { Watchdog } from "./watchdog.js";
 
 const MOST_REFUSED_BATCHES = 3;
 const MOST_SAID = 40_000;
+const PROGRESS_SKILL = /^\/?(?:debussy|segno)-progress\b[:\s]*(.*)$/i;
 
 export interface SessionPlace {
   phase: string;
@@ -209,6 +210,7 @@ export class LiveSession implements WarmSession {
         const { kind, name, brief, ok, subagent, call, result, edit } = observation;
         run.append({ type: "tool-finished", ...this.#at, kind, tool: name, brief, ok, subagent, call, result });
         if (subagent) return;
+        this.#skillCalled(name, brief, ok);
         this.#toolFinished(kind, brief, ok);
         if (kind !== "segno") this.#circle ??= this.#watch.take({ tool: name, brief, ok, call, result, edit });
         return;
@@ -320,6 +322,19 @@ export class LiveSession implements WarmSession {
     const { gates } = phaseOf(this.#held.run.state, this.#place.phase);
     if (gates.some(({ check }) => check.type === "command" && brief.includes(check.command))) this.#natural = "gate";
     else if (/\bgit\b.*\bcommit\b/.test(brief)) this.#natural = "commit";
+  }
+
+  /** Plans written for another tool report through its skill: what is said there counts as reported. */
+  #skillCalled(tool: string, brief: string, ok: boolean): void {
+    const message = tool === "Skill" && ok ? PROGRESS_SKILL.exec(brief)?.[1]?.trim() : undefined;
+    if (message === undefined || message === "") return;
+    const phase = phaseOf(this.#held.run.state, this.#place.phase);
+    const task = phase.tasks.find(({ id }) =>
+      new RegExp(`(^|\\s)${id.replaceAll(".", "\\.")}(\\s|:|$)`).test(message),
+    )?.id;
+    this.#watch.progressed();
+    this.#natural = "task";
+    this.#held.run.append({ type: "progress-reported", ...this.#at, message, task });
   }
 
   #warn(): void {

@@ -23,7 +23,12 @@ export async function markPlan(
   const { run, git } = held;
   const { plan } = run.state;
   const root = rootOf(run.state, phase);
-  const said = { phase: root, status: root === phase ? marks.status : undefined, tasksDone: marks.tasksDone };
+  const said = {
+    phase: root,
+    status: root === phase ? marks.status : undefined,
+    tasksDone: marks.tasksDone,
+    completesFile: completesFile(run.state, root),
+  };
   const parts = partsOf(run.state, root, phase, marks.status);
   const write = (file: string, content: string): string =>
     partsIn(plan, file, markPlanFile(plan, file, content, said), root, parts);
@@ -38,6 +43,14 @@ export async function markPlan(
     if (committed.ok) marked.set(file, write(file, committed.stdout));
   }
   return marked;
+}
+
+/** Of a phase whose file holds others, too: whether it is the last of them. */
+function completesFile({ plan, phases, parents }: RunState, id: string): boolean {
+  const file = plan.phases.find((phase) => phase.id === id)?.file;
+  return plan.phases
+    .filter((phase) => phase.file === file && phase.id !== id && !parents.has(phase.id))
+    .every((phase) => ["done", "skipped"].includes(phases.get(phase.id)?.step ?? ""));
 }
 
 /** The phase of the plan that a sub-phase, of whatever depth, belongs to. */

@@ -100,7 +100,10 @@ export async function startRun(
   const done =
     options.force === true ? [] : plan.phases.filter((phase) => phase.mark === "done").map((phase) => phase.id);
   const open = plan.phases.map((phase) => phase.id).filter((phase) => !done.includes(phase));
-  const left = options.force === true ? [] : [...readHandoffs(git.top, plan)].filter(([phase]) => open.includes(phase));
+  const left =
+    options.force === true
+      ? []
+      : [...readHandoffs(git.top, plan, options.config.handoff_dir)].filter(([phase]) => open.includes(phase));
   const inGit =
     options.force === true
       ? {}
@@ -131,7 +134,7 @@ export async function startRun(
     handoffs: Object.fromEntries(left.map(([phase, { text }]) => [phase, run.putBlob(text)])),
   });
   for (const [phase, { file }] of left)
-    run.warn(`Phase ${phase} goes on from .segno/${file}, which an earlier run left.`, phase);
+    run.warn(`Phase ${phase} goes on from ${file}, which an earlier run left.`, phase);
   const chosen = plan.phases.filter(
     ({ id: phase }) => open.includes(phase) && (options.only === undefined || options.only.includes(phase)),
   );

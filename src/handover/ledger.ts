@@ -6,7 +6,7 @@ export interface Ledger {
   decisions: string[];
   commits: { sha: string; partial: boolean; files: number }[];
   /** The newest gate results, by gate. */
-  gates: Map<string, { name: string; passed: boolean; why: string }>;
+  gates: Map<string, { name: string; passed: boolean; why: string; output: string }>;
   /** The newest run of each kind of command (its first two words), and whether it succeeded. */
   commands: Map<string, { command: string; ok: boolean }>;
   /** What sub-agents were asked, once they had finished. */
@@ -70,7 +70,12 @@ export function recordFact(ledger: Ledger, fact: Fact): void {
       keep(ledger.commits, { sha: fact.sha, partial: fact.kind === "handover", files: fact.files }, MOST_KEPT);
       break;
     case "gate-finished":
-      ledger.gates.set(fact.gate, { name: fact.name, passed: fact.passed, why: fact.why });
+      ledger.gates.set(fact.gate, {
+        name: fact.name,
+        passed: fact.passed,
+        why: fact.why,
+        output: fact.output,
+      });
       break;
     case "question-asked":
       keep(ledger.answers, { question: fact.text, answer: "" }, MOST_KEPT);

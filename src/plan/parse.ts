@@ -85,7 +85,19 @@ function parseReadable(file: string, read: ReadPlanFile, options: PlanOptions): 
     return typeof text === "string" ? withoutBom(text) : text;
   };
   const { title, goal, drafts, diagnostics } = READ[format](document, readable, options);
-  const phases = drafts.map((draft) => withWords(withTestCommand(draft.phase, options.testCommand)));
+  const phases = drafts.map((draft) => {
+    const phase = withWords(withTestCommand(draft.phase, options.testCommand));
+    const named = phase.gates.length === 0 ? (testNamedIn(phase.text) ?? testNamedIn(source)) : undefined;
+    if (named === undefined) return phase;
+    diagnostics.push({
+      severity: "warning",
+      file: phase.file,
+      line: phase.line,
+      message: `Phase ${phase.id} has no gate: \`${named}\`, which the plan names, judges it.`,
+      fix: `Write it down as a gate if that is right (- tests: all pass (command: \`${named}\`)), or another one.`,
+    });
+    return { ...phase, gates: [testGate(named, phase.file, phase.line)] };
+  });
   if (phases.length === 0 && diagnostics.length === 0) {
     return failed(
       file,
@@ -105,6 +117,12 @@ function withTestCommand(phase: Phase, command: string | undefined): Phase {
   if (command === undefined || phase.gates.some((gate) => gate.check.type === "command")) return phase;
   return { ...phase, gates: [...phase.gates, testGate(command, phase.file, phase.line)] };
 }
+
+const TEST_COMMAND =
+  /`((?:npm|pnpm|yarn|bun)(?: run)? test(?: [^`\n]*)?|(?:python3? -m )?pytest(?: [^`\n]*)?|cargo test(?: [^`\n]*)?|go test [^`\n]+|make test|mvn test|gradle test|bundle exec rspec)`/;
+
+/** The usual test command, where the plan's own words name one. */
+const testNamedIn = (text: string): string | undefined => TEST_COMMAND.exec(text)?.[1]?.trim();
 
 const COMPLEXITY = /^\W*\*\*Complexity:?\*\*:?\s*(\w+)/im;
 const ESTIMATE =

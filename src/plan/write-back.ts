@@ -6,17 +6,19 @@ import { type Document, readDocument } from "./document.js";
 import type { Draft } from "./draft.js";
 import { readChecklist, readPhases, readTasks } from "./formats/headed.js";
 import { readRows, resolveLink } from "./formats/master.js";
-import { readAlone, readPhaseFile } from "./formats/phase-file.js";
+import { readAlone, readPhaseFile, subPhases } from "./formats/phase-file.js";
 import { readTagged } from "./formats/tagged.js";
 import { type Edit, type Sites, statusEdit } from "./mark-sites.js";
 import { UnreadableMarkdown } from "./markdown.js";
-import type { FormatName, Plan, PlanMark } from "./model.js";
+import type { FormatName, Phase, Plan, PlanMark } from "./model.js";
 import { withoutBom } from "./parse.js";
 
 export interface PhaseMarks {
   phase: string;
   status: PlanMark | undefined;
   tasksDone: readonly string[];
+  /** Of one that shares its file with others: whether all of these are done, so that the file's own status can say so. */
+  completesFile?: boolean | undefined;
 }
 
 /** The new text of one plan file; the same string where nothing is to be marked. */
@@ -60,12 +62,20 @@ function sitesIn(plan: Plan, document: Document, id: string): Sites[] {
   }
   const phase = plan.phases.find((candidate) => candidate.id === id);
   const sites: Sites[] = [];
-  if (phase?.file === document.file) sites.push(readPhaseFile(document, {}).sites);
+  if (phase?.file === document.file) sites.push(...sitesInPhaseFile(plan, document, phase));
   if (plan.file === document.file && phase !== undefined) {
     const row = readRows(document).find((candidate) => resolveLink(document.file, candidate.url) === phase.file);
     if (row?.status !== undefined) sites.push({ status: row.status, boxes: new Map() });
   }
   return sites;
+}
+
+/** A phase file, or one of the sub-phases in it that are phases of their own. */
+function sitesInPhaseFile(plan: Plan, document: Document, { id, file }: Phase): Sites[] {
+  const whole = readPhaseFile(document, {});
+  if (plan.phases.filter((phase) => phase.file === file).length < 2) return [whole.sites];
+  const own = subPhases(document, whole.phase).filter(({ phase }) => phase.id === id);
+  return [...own.map(({ sites }) => sites), { status: whole.sites.status, boxes: new Map() }];
 }
 
 function editsOf({ status, boxes }: Sites, marks: PhaseMarks, source: string): Edit[] {
@@ -77,6 +87,7 @@ function editsOf({ status, boxes }: Sites, marks: PhaseMarks, source: string): E
   if (
     marks.status !== undefined &&
     status !== undefined &&
+    !(marks.status === "done" && marks.completesFile === false) &&
     !isSaidByBoxes(status, boxes, edits, source, marks.status)
   ) {
     edits.push(statusEdit(status, marks.status));

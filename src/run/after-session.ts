@@ -36,7 +36,9 @@ export function sessionEnded(state: Folding, event: Ended): void {
   changePhase(state, event.phase, (phase) => {
     if (!hasAgent(phase) || phase.next.type !== "running" || phase.next.session !== event.session) return phase;
     const taskless = state.readiness.planned.get(event.phase)?.tasks.length === 0;
-    return followed({ ...phase, attempt: counted(state, phase.attempt, session, event) }, session, event, taskless);
+    const attempt = counted(state, phase.attempt, session, event);
+    const backoff = state.config.restart_backoff_seconds ?? 0;
+    return followed({ ...phase, attempt }, session, event, { taskless, backoff });
   });
 }
 
@@ -44,8 +46,8 @@ export function sessionEnded(state: Folding, event: Ended): void {
 function followed(
   phase: WithAgent,
   session: SessionState | undefined,
-  { reason, session: id }: Ended,
-  taskless: boolean,
+  { reason, session: id, at }: Ended,
+  { taskless, backoff }: { taskless: boolean; backoff: number },
 ): PhaseState {
   const { attempt } = phase;
   const reviews = phase.step === "reviewing";
@@ -65,8 +67,12 @@ function followed(
   const gotOn = tasksDone.length > tasksAtSessionStart || (taskless && (session?.reports ?? 0) > 0);
   const second = sessions.length - sessionsBefore > 1;
   const emptySession = second && session?.reports === 0 && HANDED_OVER.has(reason) ? id : undefined;
-  const idle = revise(attempt, "progress", { idleHandovers: gotOn ? 0 : idleHandovers + 1 });
-  return { ...phase, next, attempt: revise(idle, "trouble", { emptySession }) };
+  const count = gotOn ? 0 : idleHandovers + 1;
+  const idle = revise(attempt, "progress", { idleHandovers: count });
+  const waits = count > 0 && backoff > 0 && HANDED_OVER.has(reason);
+  const ms = Math.min(LONGEST_BACKOFF_SECONDS, backoff * 2 ** (count - 1)) * 1_000;
+  const notBefore = waits ? new Date(Date.parse(at) + ms).toISOString() : attempt.trouble.notBefore;
+  return { ...phase, next, attempt: revise(idle, "trouble", { emptySession, notBefore }) };
 }
 
 /** Ends that say nothing about whether the session got on. */

@@ -46,3 +46,6 @@ export interface PhaseFailure {
   message: string;
   recommendation: Recommendation;
 }
+
+/** Where everything about a failed phase stands together, for people. */
+export const debugReportPath = (phase: string): string => `.segno/debug/phase-${phase.replaceAll(/[^\w.-]/g, "-")}.md`;

@@ -1,4 +1,5 @@
 /** Why a phase failed, in lines: the reason, what the failing gates printed last, and what to do next. */
+import { debugReportPath } from "../run/outcome.js";
 import type { BoardPhase } from "./board.js";
 
 export type FailedPhase = Pick<BoardPhase, "id" | "failure" | "gates">;
@@ -44,6 +45,7 @@ export function failureLines(phase: FailedPhase, run: { run: string; mode: "run"
   return [
     `Phase ${id} failed (${failure.category}): ${failure.message}`,
     ...gates,
+    ...(run.mode === "run" ? [`  report: ${debugReportPath(id)}`] : []),
     `  next: ${nextCommand(phase, run)}`,
   ];
 }

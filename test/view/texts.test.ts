@@ -120,6 +120,7 @@ describe("why it failed", () => {
       "    │ line one",
       "    │ line two",
       "    all of it: segno gate 'unit tests' --phase 2",
+      "  report: .segno/debug/phase-2.md",
       "  next: segno resume 20260102-030405-abcd",
     ]);
     const [only] = failureLines(phase, { run: "r", mode: "rehearsal" }).slice(-1);

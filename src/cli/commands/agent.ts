@@ -1,4 +1,5 @@
 /** `progress` and `done`: for agents without MCP, which find the run through the environment Segno gave them. */
+import { readFileSync } from "node:fs";
 import { printFailure } from "../print-failure.js";
 import { askAndSay } from "./steer.js";
 
@@ -6,6 +7,8 @@ export interface DoneFlags {
   phase: string;
   status?: string;
   summary?: string;
+  /** JSON, or a file that holds it. */
+  split?: string;
   json?: boolean;
 }
 
@@ -27,11 +30,31 @@ export async function doneCommand(flags: DoneFlags): Promise<number> {
     );
   }
   const { status = "completed", summary = `Phase ${flags.phase} was reported as ${status}.` } = flags;
-  return report(
-    "done",
-    { status, summary, tasks_completed: [], tasks_remaining: [], files_modified: [], decisions: [] },
-    json,
-  );
+  const split = readSplit(flags.split);
+  if (split === "unreadable")
+    return printFailure(
+      { type: "usage", what: `--split is neither JSON nor a file with JSON: ${flags.split}.`, fix: SPLIT_EXAMPLE },
+      json,
+    );
+  if (status === "split_request" && split === undefined)
+    return printFailure(
+      { type: "usage", what: "A split needs its parts.", fix: `Give them with --split. ${SPLIT_EXAMPLE}` },
+      json,
+    );
+  const nothing = { tasks_completed: [], tasks_remaining: [], files_modified: [], decisions: [] };
+  return report("done", { status, summary, ...nothing, split_details: split }, json);
+}
+
+const SPLIT_EXAMPLE =
+  'For example: --split \'{"reason": "two areas", "recommended_sub_phases": [{"title": "Core", "tasks": ["2.1"]}, {"title": "Screens", "tasks": ["2.2"], "depends_on": ["Core"]}]}\'';
+
+function readSplit(given: string | undefined): unknown {
+  if (given === undefined) return undefined;
+  try {
+    return JSON.parse(given.trimStart().startsWith("{") ? given : readFileSync(given, "utf8")) as unknown;
+  } catch {
+    return "unreadable";
+  }
 }
 
 async function report(path: string, body: object, json: boolean): Promise<number> {

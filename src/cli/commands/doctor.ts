@@ -1,5 +1,5 @@
-import { statfsSync } from "node:fs";
-import { basename } from "node:path";
+import { existsSync, statfsSync } from "node:fs";
+import { basename, join } from "node:path";
 import { findProcesses, sweep } from "../../agents/processes.js";
 import { isOfRun } from "../../engine/marker.js";
 import { openRepository } from "../../git/start.js";
@@ -9,6 +9,7 @@ import { askChoice, isTerminal } from "../ask.js";
 import { EXIT } from "../exit.js";
 import { readSettings } from "../settings.js";
 import { wordsOf } from "../words.js";
+import { DEBUSSY, hasDebussy } from "./init.js";
 
 interface Finding {
   name: string;
@@ -29,6 +30,7 @@ export async function doctorCommand(flags: { json?: boolean; fix?: boolean }): P
     await permissions(),
     await agent(),
     await leftovers(flags.fix === true, json),
+    ...(await otherTool()),
   ];
   if (json) console.log(JSON.stringify({ ok: findings.every((finding) => finding.ok), findings }));
   else {
@@ -112,6 +114,14 @@ async function agent(): Promise<Finding> {
       : { type: "no-agent", agent: title, help: help.install, detail: checked.detail },
   );
   return { name: "agent", ok: false, detail: words.what, fix: words.next };
+}
+
+/** Another tool's configuration that could be taken over. */
+async function otherTool(): Promise<Finding[]> {
+  const opened = await openRepository(process.cwd()).catch(() => undefined);
+  if (opened === undefined || !opened.ok || !hasDebussy(opened.git.top)) return [];
+  if (existsSync(join(opened.git.top, ".segno/config.yaml"))) return [];
+  return [{ name: "debussy", ok: true, detail: `${DEBUSSY} is there: segno init --from-debussy takes its keys over` }];
 }
 
 /** Processes of runs that no living Segno holds. */

@@ -19,6 +19,7 @@ export function register(program: Command): void {
     .requiredOption("--phase <id>", "the phase")
     .option("--status <status>", "completed, failed, needs_human_verification or split_request (default completed)")
     .option("--summary <text>", "what was done, in at most 50 words")
+    .option("--split <json>", "with split_request: reason and recommended_sub_phases, as JSON or a file that holds it")
     .option("--json", "print one JSON object")
     .addHelpText("after", '\nExamples:\n  segno done --phase 2 --summary "six languages, all tested"')
     .action(async (flags) => end(await (await import("../commands/agent.js")).doneCommand(flags)));

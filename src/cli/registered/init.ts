@@ -9,6 +9,7 @@ export function register(program: Command): void {
     )
     .option("--plan <name>", "the plan's name (default PLAN)")
     .option("--phases <n>", "how many phases (default 3)")
+    .option("--from-debussy", "take the keys of .debussy/config.yaml over, and write no plan")
     .option("--json", "print one JSON object")
     .addHelpText("after", "\nExamples:\n  segno init\n  segno init --plan my-feature --phases 5")
     .action(async (flags) => end(await (await import("../commands/init.js")).initCommand(flags)));

@@ -8,6 +8,7 @@ import { type CommitKind, commandId } from "../../run/command.js";
 import { type Attempt, lastAttempt } from "../../run/phase.js";
 import { phaseOf } from "../../run/state.js";
 import { checkoutOf } from "../checkout.js";
+import { writeDebugReport } from "../debug-report.js";
 import { removeHandoff, writeHandoff } from "../handoff.js";
 import type { HeldRun } from "../held-run.js";
 import { markPlan } from "../marks.js";
@@ -48,7 +49,10 @@ export const commit: Performer<"commit"> = async (held, { id, phase, attempt, ki
   await reportPlanEdits(held, phase, state);
   await reportStashes(held, phase, state);
   const marked = await marksFor(held, phase, state, kind);
-  if (kind === "failed") await writeHandoff(held, phase);
+  if (kind === "failed") {
+    await writeHandoff(held, phase);
+    await writeDebugReport(held, phase);
+  }
   if (kind === "phase") removeHandoff(held, phase);
   const request = requestFor(held, { id, phase, kind }, state, marked);
   if (kind === "failed" && !config.commit_on_failure) {

@@ -119,7 +119,7 @@ async function takeCheckout(
 
 /** What a run before this one set aside, as the handoff says that it left. */
 async function leftByAnother({ run, git, top }: HeldRun, phase: string): Promise<LeftAside | undefined> {
-  const { aside } = readHandoffs(top, run.state.plan).get(phase) ?? {};
+  const { aside } = readHandoffs(top, run.state.plan, run.state.config.handoff_dir).get(phase) ?? {};
   const sha = aside === undefined ? undefined : await commitAt(git, aside);
   if (sha === undefined) return undefined;
   const nothing = {

@@ -2,13 +2,13 @@
 import type { Table, TableCell, TableRow } from "mdast";
 import { readDependencies } from "../depends.js";
 import { type Document, goalOf, readDocument, titleOf } from "../document.js";
-import type { FormRead } from "../draft.js";
+import type { Draft, FormRead } from "../draft.js";
 import type { Field } from "../fields.js";
 import type { StatusSite } from "../mark-sites.js";
 import { descendantsOf, endOf, lineOf, startOf, textOf } from "../markdown.js";
 import type { Diagnostic, Phase, PlanOptions, ReadPlanFile } from "../model.js";
 import { markOf } from "../statuses.js";
-import { readPhaseFile } from "./phase-file.js";
+import { readPhaseFile, subPhases } from "./phase-file.js";
 
 export interface MasterRow {
   id: string;
@@ -93,14 +93,16 @@ export function readMaster(document: Document, read: ReadPlanFile, options: Plan
   const diagnostics: Diagnostic[] = [];
   const known = rows.map((row) => row.id);
   const idOfFile = new Map(rows.map((row) => [resolveLink(file, row.url), row.id]));
-  const drafts = rows.flatMap((row) => {
+  const lastOf = new Map<string, string>();
+  const drafts = rows.flatMap((row): Draft[] => {
     const path = resolveLink(file, row.url);
     const source = path === undefined ? undefined : read(path);
     if (path === undefined || typeof source !== "string") {
       diagnostics.push({ severity: "error", file, line: row.line, ...missingFile(row, source) });
       return [];
     }
-    const phaseFile = readPhaseFile(readDocument(path, source), options);
+    const phaseDocument = readDocument(path, source);
+    const phaseFile = readPhaseFile(phaseDocument, options);
     diagnostics.push(...phaseFile.diagnostics);
     const idOfLink = (url: string) => idOfFile.get(resolveLink(path, url));
     const own = phaseFile.dependsOn;
@@ -119,9 +121,22 @@ export function readMaster(document: Document, read: ReadPlanFile, options: Plan
       dependsOn,
       mark: phaseFile.phase.mark ?? (row.status === undefined ? undefined : markOf(row.status.value)),
     };
-    return [{ phase, sites: phaseFile.sites }];
+    const subs = options.subPhases === "separate" ? subPhases(phaseDocument, phase) : [];
+    if (subs.length < 2) return [{ phase, sites: phaseFile.sites }];
+    return apart(phase, subs, lastOf);
   });
+  // Whoever waits for a phase waits for the last of its sub-phases.
+  for (const { phase } of drafts) phase.dependsOn = phase.dependsOn.map((id) => lastOf.get(id) ?? id);
   return { title: titleOf(document), goal: goalOf(document), drafts, diagnostics };
+}
+
+/** A phase whose sub-phases run as phases of their own, the first after whatever the phase waits for. */
+function apart(phase: Phase, subs: Draft[], lastOf: Map<string, string>): Draft[] {
+  const [first] = subs;
+  if (first !== undefined) first.phase.dependsOn = phase.dependsOn;
+  lastOf.set(phase.id, subs.at(-1)?.phase.id ?? phase.id);
+  const mark = phase.mark === "done" ? "done" : undefined;
+  return subs.map((draft) => ({ ...draft, phase: { ...draft.phase, mark: draft.phase.mark ?? mark } }));
 }
 
 function missingFile(

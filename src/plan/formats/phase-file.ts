@@ -144,7 +144,7 @@ export function readAlone(document: Document, options: PlanOptions): FormRead {
 }
 
 /** `### Sub-Phase 6A: …` as phases of their own, in order, each with the gates of the whole. */
-function subPhases(document: Document, parent: Phase): Draft[] {
+export function subPhases(document: Document, parent: Phase): Draft[] {
   const drafts = document.sections.flatMap((section): Draft[] => {
     const match = SUB_PHASE.exec(section.title);
     if (match === null) return [];
