@@ -149,3 +149,24 @@ describe.concurrent("segno init and run", () => {
     expect([ended.code, ended.stdout]).toEqual([2, expect.stringContaining("`segno init` writes a plan")]);
   });
 });
+
+describe.concurrent("another tool's configuration", () => {
+  const debussy =
+    "# theirs\ncontext_threshold: 75.0\ntool_call_threshold: 100\nmax_restarts: 2\nauto_commit: true\nstrict_compliance: true\ntimeout: 1800\n";
+
+  test("is noticed by doctor and init, and taken over key by key with its line", async () => {
+    const repo = scratchRepo({ ".debussy/config.yaml": debussy });
+    const place = await site({ repo });
+    expect((await place.segno(["doctor"]).ended).stdout).toContain("segno init --from-debussy");
+    const taken = await place.segno(["init", "--from-debussy"]).ended;
+    expect(taken.code, taken.stderr).toBe(0);
+    expect(taken.stdout).toContain(".debussy/config.yaml:2  context_threshold: 75  →  context_threshold: 75");
+    expect(taken.stdout).toContain("strict_compliance: true  →  means nothing here, left out");
+    expect(taken.stdout).toContain("timeout: 1800  →  phase_timeout_minutes: 30");
+    const shown = JSON.parse((await place.segno(["config", "--json"]).ended).stdout) as Record<string, unknown>;
+    expect(JSON.stringify(shown)).toContain('"max_restarts"');
+    expect((await place.segno(["config", "get", "context_threshold"]).ended).stdout.trim()).toMatch(/75/);
+    const again = await place.segno(["init", "--from-debussy"]).ended;
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("segno config set context_threshold 75")]);
+  });
+});

@@ -70,6 +70,15 @@ describe("a forecast", () => {
     expect(warnings.join()).toMatch(/exceed its budget with --force and --quality on 2 phases: \d+ tokens of 700000/);
   });
 
+  test("--quality or --force on several phases says before it starts what that needs, and quality's own part of it", () => {
+    const two = [phase(4), phase(4, { id: "2" })];
+    const of = (flags: { quality?: boolean; force?: boolean }) =>
+      forecastPlan(two, settings, learned, flags).warnings[0];
+    expect(of({ force: true })).toMatch(/^--force on 2 phases is expected to need about \d+ sessions and \d+ tokens/);
+    expect(of({ quality: true })).toMatch(/^--quality on 2 phases .* Judging and repairing them is \d+ tokens/);
+    expect(of({})).toBeUndefined();
+  });
+
   test("an unlisted model has no cost, and nothing learned no first prompt", () => {
     expect(forecastPlan([phase(1)], { ...settings, model: "another" }, NOTHING_LEARNED).total.cost_usd).toBeNull();
     expect(seenFirstPrompt(NOTHING_LEARNED)).toBeUndefined();

@@ -128,8 +128,37 @@ describe.concurrent("two terminals", () => {
     expect(events.find(isType("result-reported"))).toMatchObject({
       result: { status: "completed", summary: "all done" },
     });
+    const noParts = await place.segno(["done", "--phase", "1", "--status", "split_request"]).ended;
+    expect([noParts.code, noParts.stderr]).toEqual([2, expect.stringContaining("A split needs its parts")]);
     const outside = await place.segno(["progress", "x"]).ended;
     expect([outside.code, outside.stderr]).toEqual([2, expect.stringContaining("for agents inside a run")]);
+  });
+
+  test("an agent without MCP asks for a split with its details, as JSON or in a file", async () => {
+    const parts = [
+      { title: "One", tasks: ["1.1"] },
+      { title: "Two", tasks: ["1.2"], depends_on: ["One"] },
+    ];
+    let asked = false;
+    const place = await site({
+      repo: scratchRepo({
+        ...planFiles([{ id: "1", tasks: 2 }]),
+        "split.json": JSON.stringify({ reason: "two areas", recommended_sub_phases: parts }),
+      }),
+      behave: (request, worker) => {
+        if ((request.tools ?? []).length === 0 || asked) return worker(request);
+        asked = true;
+        const done = `${process.execPath} ${SEGNO} done --phase 1 --status split_request --split split.json`;
+        return message(call("Bash", { command: done, description: "split" }));
+      },
+    });
+    const ended = await place.segno(["run", "PLAN.md", "--json"]).ended;
+    expect(ended.code, ended.stdout.slice(-2_000)).toBe(0);
+    const split = eventsOf(ended).find(isType("phase-split"));
+    expect(split?.type === "phase-split" && split.parts.map(({ title, dependsOn }) => [title, dependsOn])).toEqual([
+      ["One", []],
+      ["Two", ["1a"]],
+    ]);
   });
 
   test("no token, a wrong one, a stale one, another host, another site, a session that steers: refused and recorded", async () => {

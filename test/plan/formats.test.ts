@@ -39,6 +39,47 @@ describe("a phase file alone", () => {
     ]);
   });
 
+  test("below a master plan, too: the first waits for what the phase waits for, and others for the last; marks find their places", () => {
+    const files: Record<string, string> = {
+      "MASTER.md":
+        "# Master\n\n| Phase | Title | Status |\n|---|---|---|\n| 5 | [Before](p5.md) | Pending |\n| 6 | [Watching](p6.md) | Pending |\n| 7 | [After](p7.md) | Pending |\n",
+      "p5.md":
+        "# Phase 5: Before\n\n**Status:** Pending\n\n## Gates\n\n- t: ok (command: `npm test`)\n\n## Tasks\n\n- [ ] 5.1: a\n",
+      "p6.md": PLANS.phaseFile.replace("None (can run independently)", "[Phase 5](p5.md)"),
+      "p7.md":
+        "# Phase 7: After\n\n**Status:** Pending\n**Depends On:** [Phase 6](p6.md)\n\n## Gates\n\n- t: ok (command: `npm test`)\n\n## Tasks\n\n- [ ] 7.1: a\n",
+    };
+    const parsed = parsePlan("MASTER.md", (path) => files[path], { subPhases: "separate" });
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.diagnostics));
+    const { plan } = parsed;
+    expect(brief(plan)).toEqual([
+      ["5", "Before", ""],
+      ["6A", "Estimation", "5"],
+      ["6B", "Capture", "6A"],
+      ["7", "After", "6B"],
+    ]);
+    const mark = (file: string, phase: string, tasksDone: string[], completesFile: boolean) =>
+      markPlanFile(plan, file, files[file] ?? "", { phase, status: "done", tasksDone, completesFile });
+    const half = mark("p6.md", "6A", ["6A.1"], false);
+    expect(half).toContain("- [x] Create `src/estimate.ts`");
+    expect(half).toContain("**Status:** Pending");
+    expect(mark("MASTER.md", "6A", [], false)).toBe(files["MASTER.md"]);
+    expect(mark("p6.md", "6B", ["6B.1"], true)).toContain("**Status:** Completed");
+    expect(mark("MASTER.md", "6B", [], true)).toMatch(/\| 6 \| \[Watching\]\(p6\.md\) \| Completed \|/);
+  });
+
+  test("how complex it is and how long it may take are read in every form; a test command that it names is its gate", () => {
+    const source =
+      "# Plan\n\n### Phase 1: One\n\n**Complexity:** High\n**Estimated time:** 2 hours\n\nRun `npm test -- --run` at the end.\n\n- [ ] a\n";
+    const parsed = parsePlan("P.md", () => source);
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.diagnostics));
+    expect(parsed.plan.phases[0]).toMatchObject({ complexity: "complex", estimate: "2 hours" });
+    expect(commands(parsed.plan)).toEqual([["npm test -- --run"]]);
+    expect(parsed.diagnostics.map(({ message }) => message)).toContainEqual(
+      expect.stringContaining("`npm test -- --run`, which the plan names, judges it"),
+    );
+  });
+
   test("takes dependencies on phases it does not contain as done, and says so", () => {
     const source = PLANS.phaseFile.replace("None (can run independently)", "[Phase 1](p1.md), [Phase 2](p2.md)");
     const parsed = parsePlan("PLAN.md", () => source);
