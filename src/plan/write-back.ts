@@ -10,7 +10,7 @@ import { readAlone, readPhaseFile, subPhases } from "./formats/phase-file.js";
 import { readTagged } from "./formats/tagged.js";
 import { type Edit, type Sites, statusEdit } from "./mark-sites.js";
 import { UnreadableMarkdown } from "./markdown.js";
-import type { FormatName, Phase, Plan, PlanMark } from "./model.js";
+import type { FormatName, Plan, PlanMark } from "./model.js";
 import { withoutBom } from "./parse.js";
 
 export interface PhaseMarks {
@@ -47,8 +47,11 @@ function markReadable(plan: Plan, file: string, given: string, marks: PhaseMarks
 
 const ALONE: Record<Exclude<FormatName, "master">, (document: Document, plan: Plan) => Draft[]> = {
   // Whether its sub-phases were read apart shows in the plan's own ids.
-  "phase-file": (document, plan) =>
-    readAlone(document, { subPhases: plan.phases.length > 1 ? "separate" : "together" }).drafts,
+  "phase-file": (document, plan) => {
+    const { id } = readPhaseFile(document, {}).phase;
+    const whole = plan.phases.some((phase) => phase.id === id);
+    return readAlone(document, { subPhases: whole ? "together" : "separate" }).drafts;
+  },
   phases: (document) => readPhases(document, {}).drafts,
   tasks: (document) => readTasks(document, {}).drafts,
   tagged: (document) => readTagged(document, {}).drafts,
@@ -62,7 +65,7 @@ function sitesIn(plan: Plan, document: Document, id: string): Sites[] {
   }
   const phase = plan.phases.find((candidate) => candidate.id === id);
   const sites: Sites[] = [];
-  if (phase?.file === document.file) sites.push(...sitesInPhaseFile(plan, document, phase));
+  if (phase?.file === document.file) sites.push(...sitesInPhaseFile(document, id));
   if (plan.file === document.file && phase !== undefined) {
     const row = readRows(document).find((candidate) => resolveLink(document.file, candidate.url) === phase.file);
     if (row?.status !== undefined) sites.push({ status: row.status, boxes: new Map() });
@@ -71,10 +74,10 @@ function sitesIn(plan: Plan, document: Document, id: string): Sites[] {
 }
 
 /** A phase file, or one of the sub-phases in it that are phases of their own. */
-function sitesInPhaseFile(plan: Plan, document: Document, { id, file }: Phase): Sites[] {
+function sitesInPhaseFile(document: Document, id: string): Sites[] {
   const whole = readPhaseFile(document, {});
-  if (plan.phases.filter((phase) => phase.file === file).length < 2) return [whole.sites];
   const own = subPhases(document, whole.phase).filter(({ phase }) => phase.id === id);
+  if (own.length === 0) return [whole.sites];
   return [...own.map(({ sites }) => sites), { status: whole.sites.status, boxes: new Map() }];
 }
 

@@ -48,7 +48,7 @@ describe.concurrent("answer", () => {
     expect(JSON.parse((await place.segno(["status", "--json"]).ended).stdout).questions).toHaveLength(1);
     const wrong = await place.segno(["answer", "maybe"]).ended;
     expect(wrong.code).toBe(2);
-    expect(wrong.stderr).toContain('"maybe" is no answer to what is asked (1: continue, stop, force)');
+    expect(wrong.stderr).toContain('"maybe" is no answer to what is asked (1: continue, stop, force, rest)');
     expect((await place.segno(["answer", "1/a1/before/e1", "f"]).ended).code).toBe(0);
     expect((await running.ended).code).toBe(0);
     expect(place.done).toHaveLength(6);

@@ -226,9 +226,9 @@ describe.concurrent("many handovers", () => {
     const run = await rehearse({
       repo: scratchRepo(planFiles([{ id: "1", tasks }])),
       charsPerTask: 14_000,
-      config: { context_limit: 30_000, context_soft: 100 },
+      config: { context_limit: 32_000, context_soft: 100 },
     });
-    expect(run.status).toBe("completed");
+    expect(run.status, JSON.stringify(run.of("phase-failed"))).toBe("completed");
     const started = run.of("session-started");
     expect(started.length).toBeGreaterThan(10);
     expect(run.done).toHaveLength(tasks);

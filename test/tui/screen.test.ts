@@ -140,8 +140,8 @@ describe.concurrent("the live screen, in a pseudo-terminal", () => {
     await writeSample(repo, sampleFacts());
     const env = { PATH: process.env.PATH ?? "", HOME: repo };
     const pty = inPty([process.execPath, SEGNO, "watch"], { cwd: repo, env, columns: 120, rows: 24 });
-    const frame = await pty.until((lines) => (lines[0] ?? "").includes("interrupted"), "that it is interrupted");
-    expect(lastLine(frame)).toContain("segno resume 20260102-030405-abcd");
+    await pty.until((lines) => (lines[0] ?? "").includes("interrupted"), "that it is interrupted");
+    await pty.until((lines) => lastLine(lines).includes("segno resume 20260102-030405-abcd"), "the command");
     pty.type("q");
     expect(await pty.ended).toBe(0);
   });
