@@ -80,6 +80,8 @@ export async function findProcesses(accepts: (marker: string) => boolean): Promi
 }
 
 const AT_ONCE = 200;
+/** The parent of all threads of the kernel. */
+const KERNEL = 2;
 
 /** Read directly: through the thread pool each of these small files costs five times as much. */
 async function linuxProcesses(accepts: (marker: string) => boolean): Promise<Process[]> {
@@ -99,10 +101,12 @@ function linuxProcess(pid: number, accepts: (marker: string) => boolean): Proces
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The name in parentheses may itself hold spaces and parentheses.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    if (fields[0] === "Z") return undefined;
+    const parent = Number(fields[1]);
+    // Threads of the kernel have no environment, and no children of ours.
+    if (fields[0] === "Z" || parent === KERNEL || pid === KERNEL) return undefined;
     return {
       pid,
-      parent: Number(fields[1]),
+      parent,
       started: fields[19] ?? "",
       marked: isMarked(environOf(pid), accepts),
     };
