@@ -17,7 +17,7 @@ import { filesToKeep } from "./kept-files.js";
 import { decideAndPerform } from "./loop.js";
 import { startNotifying } from "./notify.js";
 import { commitUnrecorded } from "./perform/commit.js";
-import { putRight } from "./put-right.js";
+import { putRight, regainWork } from "./put-right.js";
 import { awaitRevisions } from "./revisions.js";
 import { postWarden } from "./warden.js";
 import { coolDown } from "./warm.js";
@@ -31,9 +31,6 @@ export async function conductRun(held: HeldRun, opened: (door: Door) => void = (
   const door = await openDoor(held);
   held.door = door;
   opened(door);
-  held.settings = noteSettings(held.top, held.run.state.run, { again: held.interrupted });
-  held.gitEnv = await hideFromAgent(held.git, held.run.state.plan.files, held.agentEnv);
-  held.keptFiles = await filesToKeep(held);
   const clock = watchClock(held, { wall: Date.now, monotonic: () => performance.now() });
   learnFrom(held);
   const notices = startNotifying(held);
@@ -41,6 +38,10 @@ export async function conductRun(held: HeldRun, opened: (door: Door) => void = (
   // A crash of ours leaves the warden at its post; what a file system did to us is an end in words.
   let orderly = false;
   try {
+    held.settings = noteSettings(held.top, held.run.state.run, { again: held.interrupted });
+    held.gitEnv = await hideFromAgent(held.git, held.run.state.plan.files, held.agentEnv);
+    held.keptFiles = await filesToKeep(held);
+    await regainWork(held);
     if (held.interrupted) await putAllRight(held);
     await runGatesBefore(held);
     const status = await decideAndPerform(held);
@@ -70,9 +71,10 @@ export async function conductRun(held: HeldRun, opened: (door: Door) => void = (
   }
 }
 
+/** Whatever one of them says: the others end, too. */
 async function endSessions(held: HeldRun): Promise<void> {
-  await coolDown(held);
-  for (const session of held.sessions.values()) await session.close();
+  await coolDown(held).catch(() => {});
+  for (const session of held.sessions.values()) await session.close().catch(() => {});
 }
 
 /** Nothing more is to be saved by it. */

@@ -164,7 +164,12 @@ ${partial}
   mkdirSync(join(top, dirname(file)), { recursive: true });
   writeWhole(join(top, file), text);
   if (dir !== undefined && run.state.config.auto_commit)
-    await commitAlone(held.git, file, `Handoff of phase ${phase}: ${failure.category}`);
+    await commitAlone(
+      held.git,
+      run.state.branch,
+      file,
+      `Handoff of phase ${phase}: ${failure.category}\n\nSegno-Run: ${run.state.run}`,
+    );
   await run.record({ type: "handoff-written", phase, file });
 }
 
@@ -175,8 +180,16 @@ const ADVICE: Partial<Record<FailureCategory, string>> = {
   usage_limit: "Wait until the limit is lifted.",
 };
 
-export function removeHandoff({ run, top }: HeldRun, phase: string): void {
-  const { plan } = run.state;
-  const handoff = readHandoffs(top, plan, run.state.config.handoff_dir).get(phase);
-  if (handoff !== undefined) rmSync(join(top, handoff.file), { force: true });
+export async function removeHandoff({ run, top, git }: HeldRun, phase: string): Promise<void> {
+  const { plan, config, branch } = run.state;
+  const handoff = readHandoffs(top, plan, config.handoff_dir).get(phase);
+  if (handoff === undefined) return;
+  rmSync(join(top, handoff.file), { force: true });
+  if (config.handoff_dir !== undefined && config.auto_commit)
+    await commitAlone(
+      git,
+      branch,
+      handoff.file,
+      `Phase ${phase} goes on: its handoff is not needed any more\n\nSegno-Run: ${run.state.run}`,
+    );
 }

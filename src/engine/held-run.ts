@@ -58,6 +58,10 @@ export interface HeldRun {
   worktrees: string;
   /** Whoever conducted it before ended in the middle: nothing of what it knew was put in order. */
   interrupted: boolean;
+  /** Whether a branch that was moved is put back: not where the user moved it while nobody held the run. */
+  restores: boolean;
+  /** Branches whose worktrees had to be made anew when the run was taken up. */
+  remade: Set<string>;
   /** The repository's settings and hooks as the run found them; there while it is conducted. */
   settings: Settings | undefined;
   /** What agents get beside their environment, so that their git leaves Segno's things alone. */
@@ -126,6 +130,8 @@ export function heldRun({ run, store, git, files, texts, lock, interrupted }: Pa
     texts,
     worktrees,
     interrupted,
+    restores: true,
+    remade: new Set(),
     settings: undefined,
     gitEnv: {},
     keptFiles: new Map(),

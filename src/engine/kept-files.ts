@@ -15,9 +15,9 @@ const LARGEST = 1024 * 1024;
 /** Segno's own: what it writes and takes away by itself. */
 const OURS = /\/HANDOFF[^/]*\.md$|\.part$/;
 
-/** What is there now; what is gone stays as it was last seen. */
+/** Before a phase begins: what is there now. What an agent took away is back by then; what is gone, the user took away. */
 export function keepAgain(held: HeldRun): void {
-  held.keptFiles = new Map([...held.keptFiles, ...keepFiles(held.top, held.run.state.plan.files)]);
+  held.keptFiles = keepFiles(held.top, held.run.state.plan.files);
 }
 
 /** After an interruption also what the phases under way began with: it may have been deleted in that moment. */
@@ -54,7 +54,11 @@ function keepFiles(top: string, planFiles: readonly string[]): Map<string, KeptF
     const full = join(top, path);
     const found = lstatSync(full, { throwIfNoEntry: false });
     if (found?.isFile() !== true || found.size > LARGEST || OURS.test(path)) continue;
-    kept.set(path, { content: readFileSync(full), mode: found.mode & 0o777 });
+    try {
+      kept.set(path, { content: readFileSync(full), mode: found.mode & 0o777 });
+    } catch {
+      // What cannot be read cannot be put back.
+    }
   }
   return kept;
 }

@@ -32,6 +32,7 @@ import { phaseOf } from "../run/state.js";
 import { type SegnoTools, segnoTools, type ToolHandlers, ToolRefusal } from "../tools/tools.js";
 import { lookAtChange } from "./change.js";
 import { checkoutOf } from "./checkout.js";
+import { isFileSystemError } from "./file-system.js";
 import { HarmWatch } from "./harm.js";
 import type { HeldRun, WarmSession } from "./held-run.js";
 import { markerOf } from "./marker.js";
@@ -132,7 +133,8 @@ export class LiveSession implements WarmSession {
 
   /** Ends the agent and everything it started; the number of processes that had to be ended. */
   async close(): Promise<number> {
-    const swept = await this.agent.close();
+    // It may have been ended before it was opened.
+    const swept = (await this.#agent?.close()) ?? 0;
     if (this.#pid !== undefined) this.#held.warden?.unwatch(this.#pid);
     return swept;
   }
@@ -234,8 +236,12 @@ export class LiveSession implements WarmSession {
   async #boundary(): Promise<Awaited<ReturnType<SessionHandlers["boundary"]>>> {
     const { run } = this.#held;
     this.#warn();
-    await this.#lookAround();
     await this.#limitHarm();
+    await this.#lookAround().catch((error: unknown) => {
+      if (!isFileSystemError(error)) throw error;
+      // Whatever the file system does to this look, the boundary is decided.
+      this.#keepsWork = false;
+    });
     const said = sayAtBoundary(run.state, this.#atBoundary());
     if (said.facts.length > 0) await run.record(...said.facts);
     return said.stop === undefined ? { stop: false, tell: this.#tell() } : { stop: true, why: said.stop };

@@ -46,7 +46,9 @@ export async function markPlan(
 }
 
 /** Of a phase whose file holds others, too: whether it is the last of them. */
-function completesFile({ plan, phases, parents }: RunState, id: string): boolean {
+function completesFile({ plan, phases, parents }: RunState, id: string): boolean | undefined {
+  // Elsewhere every phase has a status of its own.
+  if (plan.format !== "master") return undefined;
   const file = plan.phases.find((phase) => phase.id === id)?.file;
   return plan.phases
     .filter((phase) => phase.file === file && phase.id !== id && !parents.has(phase.id))

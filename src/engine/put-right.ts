@@ -12,14 +12,14 @@ import { putSettingsBack } from "../git/settings.js";
 import { hasLooseRefs, readSigns } from "../git/signs.js";
 import { type Stash, stashesSince } from "../git/stashes.js";
 import { putSubmodulesBack } from "../git/submodules.js";
-import { ensureWorktree } from "../git/worktree.js";
+import { branchesElsewhere, ensureWorktree } from "../git/worktree.js";
 import { TOLD } from "../handover/told.js";
 import { type Attempt, lastAttempt } from "../run/phase.js";
 import { phaseOf } from "../run/state.js";
 import { type Checkout, checkoutOf } from "./checkout.js";
 import type { HeldRun } from "./held-run.js";
 import { inTurn } from "./in-turn.js";
-import { bringWorkBack } from "./safekeeping.js";
+import { bringFilesBack, bringWorkBack } from "./safekeeping.js";
 import { setUpWorktree } from "./set-up.js";
 
 /** Everything, when no agent of the phase is at work. */
@@ -50,6 +50,14 @@ export async function putRight(held: HeldRun, phase: string): Promise<void> {
   });
 }
 
+/** Worktrees that a resume had to make anew get what was kept of their work. */
+export async function regainWork(held: HeldRun): Promise<void> {
+  for (const id of held.run.state.readiness.underWay) {
+    const attempt = lastAttempt(held.run.state.phases.get(id));
+    if (attempt !== undefined) await remakeCheckout(held, id, attempt);
+  }
+}
+
 export interface Looked {
   stashes: number;
   /** Stashes that the agent was told of. */
@@ -61,7 +69,7 @@ export const newLook = (held: HeldRun, phase: string): Looked => {
   return { stashes: readSigns(top, branch).stashes, told: new Set() };
 };
 
-const CLEANS = /\bgit\b.*\bclean\b/;
+const CLEANS = /(^|[;&|(]\s*)git(\s+-{1,2}[\w.=/-]+(\s+[^\s-]\S*)?)*\s+clean\b/;
 
 /** Between two calls of the agent, which ran these commands: what it is to be told of what it did. */
 export async function lookAround(
@@ -78,7 +86,10 @@ export async function lookAround(
   const checkout = checkoutOf(held, phase);
   const { top, branch, git } = checkout;
   // What is not in a commit and was finished is not what it meant.
-  if (commands.some((command) => CLEANS.test(command))) await bringWorkBack(held, phase, git);
+  if (commands.some((command) => CLEANS.test(command))) {
+    const back = await bringFilesBack(held, phase, git, attempt.origin.baseline);
+    if (back.length > 0) told.push(TOLD.cleaned(back));
+  }
   const signs = readSigns(top, branch);
   const isElsewhere = signs.head !== `ref: refs/heads/${branch}` || signs.tip === undefined;
   if (isElsewhere && hasLooseRefs(top)) {
@@ -102,10 +113,11 @@ export async function lookAround(
 }
 
 /** What the phase's sessions stashed and nobody took. */
-export function stashesOf(held: HeldRun, phase: string, { startedAt }: Attempt, git: Git): Promise<Stash[]> {
-  const { branch } = checkoutOf(held, phase);
-  const others = new Set([held.run.state.branch, ...held.checkouts.keys()].filter((other) => other !== branch));
-  return stashesSince(git, startedAt, others);
+export async function stashesOf(held: HeldRun, phase: string, { startedAt }: Attempt, git: Git): Promise<Stash[]> {
+  const { branch, top } = checkoutOf(held, phase);
+  const elsewhere = await branchesElsewhere(git, top).catch(asGitError);
+  const others = elsewhere instanceof GitError ? [] : elsewhere;
+  return stashesSince(git, startedAt, new Set(others.filter((other) => other !== branch)));
 }
 
 const textOf = (held: HeldRun, phase: string): string => phaseOf(held.run.state, phase).text;
@@ -116,7 +128,8 @@ async function remakeCheckout(held: HeldRun, phase: string, attempt: Attempt): P
   if (worktree === undefined || attempt.train.merged !== undefined) return undefined;
   const { branch } = worktree;
   const folder = held.checkouts.get(branch);
-  if (folder !== undefined && existsSync(join(folder, ".git"))) return undefined;
+  const isNew = held.remade.delete(branch);
+  if (!isNew && folder !== undefined && existsSync(join(folder, ".git"))) return undefined;
   const { run, git, worktrees } = held;
   const start = attempt.commits.made.at(-1) ?? head;
   const made = await ensureWorktree(git, worktrees, branch, start).catch(asGitError);
@@ -138,6 +151,7 @@ async function restore(
 ): Promise<string | undefined> {
   const { run } = held;
   const { origin, commits, startedAt } = attempt;
+  if (origin.worktree === undefined && !held.restores) return undefined;
   const commit = origin.worktree === undefined ? run.state.head : (commits.made.at(-1) ?? origin.head);
   const { head, tip } = readSigns(top, branch);
   if (head === `ref: refs/heads/${branch}` && tip === commit) return undefined;
@@ -151,7 +165,9 @@ async function restoreSettings(held: HeldRun, phase: string, git: Git): Promise<
   const { settings, run } = held;
   if (settings === undefined) return;
   const text = textOf(held, phase).toLowerCase();
-  const back = await putSettingsBack(git, settings, (name) => text.includes(name.toLowerCase())).catch(asGitError);
+  const asked = (name: string): boolean =>
+    text.includes(name.toLowerCase()) || (name.startsWith("remote.") && /\bgit remote\b/.test(text));
+  const back = await putSettingsBack(git, settings, asked).catch(asGitError);
   if (back === undefined || back instanceof GitError) return;
   const kept = run.putBlob(back.was).slice("sha256:".length, "sha256:".length + 12);
   run.warn(

@@ -3,6 +3,7 @@
  * that it is an ordinary run, and `decide` goes on.
  */
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { sweep } from "../agents/processes.js";
 import type { Config } from "../config/schema.js";
 import { dropDeadLocks } from "../git/dead-locks.js";
@@ -120,8 +121,10 @@ export async function resumeRun(
   for (const fact of honourMarks(run.state, files)) run.append(fact);
   for (const fact of reconcile(run.state)) run.append(fact);
   await run.flush();
-  const interrupted = read.value.state.status === "running";
+  // Later, what was done to the checkout may be the user's own doing.
+  const interrupted = read.value.state.status === "running" && revived !== undefined;
   const held = heldRun({ run, store, git, files, texts: texts.value, lock: locked.value, interrupted }, equipment);
+  held.restores = revived !== undefined || (await hasHead(git, run.state));
   try {
     await findCheckouts(held);
   } catch (error) {
@@ -131,6 +134,11 @@ export async function resumeRun(
     return bad({ type: "branch", branch: run.state.branch, why: error.message });
   }
   return good(held);
+}
+
+/** Whether the run's newest commit is still on its branch: where it is not, somebody took it away. */
+async function hasHead(git: Git, { branch, head }: RunState): Promise<boolean> {
+  return (await git.attempt(["merge-base", "--is-ancestor", head, `refs/heads/${branch}`])).ok;
 }
 
 /** Where the run's branch is checked out: here, or in a worktree of this repository. How it stands elsewhere is no matter. */
@@ -143,13 +151,15 @@ export async function repositoryOn(place: string, branch: string): Promise<Resul
 }
 
 /** Phases work where their branches are checked out; what is gone is made again at its newest commit. */
-async function findCheckouts({ run, git, worktrees, checkouts }: HeldRun): Promise<void> {
+async function findCheckouts({ run, git, worktrees, checkouts, remade }: HeldRun): Promise<void> {
   for (const phase of run.state.phases.values()) {
     const last = lastAttempt(phase);
     const branch = last?.origin.worktree?.branch;
     // What is merged has no worktree any more.
     if (last === undefined || branch === undefined || last.train.merged !== undefined) continue;
-    checkouts.set(branch, await ensureWorktree(git, worktrees, branch, last.origin.head));
+    const there = await worktreeOf(git, branch);
+    if (there === undefined || !existsSync(join(there, ".git"))) remade.add(branch);
+    checkouts.set(branch, await ensureWorktree(git, worktrees, branch, last.commits.made.at(-1) ?? last.origin.head));
   }
 }
 

@@ -3,9 +3,11 @@
  * works in, takes nothing away that was finished. Nothing comes from here into the phase's own commits but through the
  * working tree, and it is gone once the phase is committed.
  */
-import { bringBack } from "../git/aside.js";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { bringBack, writePaths } from "../git/aside.js";
 import { asGitError, type Git, GitError } from "../git/git.js";
-import { snapshotTree } from "../git/trees.js";
+import { snapshotTree, treeChanges } from "../git/trees.js";
 import type { HeldRun } from "./held-run.js";
 
 interface Kept {
@@ -40,7 +42,20 @@ export async function bringWorkBack(held: HeldRun, phase: string, git: Git): Pro
   const kept = await read(git, refOf(held, phase, "note"));
   if (kept === undefined) return [];
   const brought = await bringBack(git, { base: kept.base, theirs: kept.tree }).catch(asGitError);
-  return brought instanceof GitError ? [] : kept.tasks;
+  return brought instanceof GitError || brought.conflicts.length > 0 ? [] : kept.tasks;
+}
+
+/** Only files that the phase made and that are gone: nothing that was there before it, and nothing that was changed. */
+export async function bringFilesBack(held: HeldRun, phase: string, git: Git, baseline: string): Promise<string[]> {
+  const kept = await read(git, refOf(held, phase, "note"));
+  if (kept === undefined) return [];
+  const made = await treeChanges(git, baseline, kept.tree).catch(asGitError);
+  if (made instanceof GitError) return [];
+  const gone = made
+    .filter(({ path, kind }) => kind === "A" && !existsSync(join(git.top, path)))
+    .map(({ path }) => path);
+  const written = await writePaths(git, kept.tree, gone).catch(asGitError);
+  return written instanceof GitError ? [] : gone;
 }
 
 /** It is in a commit now. */

@@ -195,10 +195,11 @@ export async function onlyMarksDiffer(git: Git, files: PlanFiles, plan: Plan, fi
   const committed = await git.attempt(["cat-file", "blob", `HEAD:${file}`]);
   if (!committed.ok) return false;
   let marked = committed.stdout;
-  for (const { id, mark, tasks } of plan.phases) {
+  for (const { id, mark, tasks, file: ofFile } of plan.phases) {
     const tasksDone = tasks.filter((task) => task.ticked).map((task) => task.id);
+    const completesFile = plan.phases.every((phase) => phase.file !== ofFile || phase.mark === "done");
     if (mark !== undefined || tasksDone.length > 0)
-      marked = markPlanFile(plan, file, marked, { phase: id, status: mark, tasksDone });
+      marked = markPlanFile(plan, file, marked, { phase: id, status: mark, tasksDone, completesFile });
   }
   return marked === files.read(file);
 }

@@ -90,7 +90,7 @@ async function clear(git: Git, sha: string, staged: readonly string[]): Promise<
   const others = new Set((await treeChanges(git, sha, now)).map(({ path }) => path));
   const cleared = new Set((await treeChanges(git, `${sha}^`, now)).map(({ path }) => path));
   const leaving = aside.filter(({ path }) => !others.has(path));
-  await write(
+  await writePaths(
     git,
     `${sha}^`,
     leaving.map(({ path }) => path),
@@ -124,7 +124,7 @@ export async function bringBack(git: Git, { base, theirs }: { base: string; thei
       else await writeBlob(git, { ...change, kind: "M", blob: merged });
     }
   }
-  await write(git, theirs, whole);
+  await writePaths(git, theirs, whole);
   return { conflicts };
 }
 
@@ -148,7 +148,7 @@ const writeBlob = (git: Git, change: TreeChange): Promise<void> =>
   });
 
 /** Writes these paths into the working tree as a tree has them; what it does not have is removed. */
-async function write(git: Git, tree: string, paths: readonly string[]): Promise<void> {
+export async function writePaths(git: Git, tree: string, paths: readonly string[]): Promise<void> {
   if (paths.length === 0) return;
   const there = new Set(await git.nulSeparated(["ls-tree", "-r", "-z", "--name-only", tree]));
   for (const path of paths.filter((each) => !there.has(each))) remove(git.top, path);

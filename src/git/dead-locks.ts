@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gitPlaces } from "./signs.js";
 
-const NAMES = ["index.lock", "HEAD.lock", "config.lock", "packed-refs.lock", "shallow.lock", "refs/stash.lock"];
-/** Where nobody can tell who holds a file, one this old is dead. */
-const OLD_MS = 60_000;
+/** Of the checkout, and of all checkouts together. */
+const OWN = ["index.lock", "HEAD.lock"];
+const COMMON = ["config.lock", "packed-refs.lock", "shallow.lock", "refs/stash.lock"];
 /** A git that just made it may not show it yet. */
 const YOUNG_MS = 500;
 
@@ -15,32 +15,38 @@ const YOUNG_MS = 500;
 export async function dropDeadLocks(top: string, branch: string): Promise<string[]> {
   const places = gitPlaces(top);
   if (places === undefined) return [];
-  const paths = new Set(
-    [...NAMES, `refs/heads/${branch}.lock`].flatMap((name) => [join(places.own, name), join(places.common, name)]),
-  );
+  // Elsewhere nobody can tell who holds a file: somebody may be writing a commit's message.
+  if (platform() !== "linux") return [];
+  const paths: [string, string | undefined][] = [
+    ...OWN.map((name): [string, string] => [join(places.own, name), top]),
+    ...[...COMMON, `refs/heads/${branch}.lock`].map((name): [string, undefined] => [
+      join(places.common, name),
+      undefined,
+    ]),
+  ];
   const dropped: string[] = [];
-  for (const path of paths) {
+  for (const [path, where] of paths) {
     const found = statSync(path, { throwIfNoEntry: false });
     if (found === undefined) continue;
     const young = YOUNG_MS - (Date.now() - found.mtimeMs);
     if (young > 0) await sleep(Math.min(young, YOUNG_MS));
-    if (!isDead(path, top, Date.now() - found.mtimeMs)) continue;
+    if (isHeld(path, where)) continue;
     rmSync(path, { force: true });
     dropped.push(path.slice(path.lastIndexOf("/") + 1));
   }
   return dropped;
 }
 
-const isDead = (path: string, top: string, age: number): boolean =>
-  platform() === "linux" ? !isHeld(path, top) : age > OLD_MS;
-
-/** Somebody has it open, or a git that may have made it is at work here: while a hook runs it is closed. */
-function isHeld(path: string, top: string): boolean {
+/**
+ * Somebody has it open, or a git that may have made it is at work: while a hook or an editor runs it is closed. `top`: the
+ * only checkout it can be of.
+ */
+function isHeld(path: string, top: string | undefined): boolean {
   for (const pid of readdirSync("/proc")) {
     if (!/^\d+$/.test(pid)) continue;
     try {
-      if (/^git/.test(readFileSync(`/proc/${pid}/comm`, "utf8")) && isWithin(readlinkSync(`/proc/${pid}/cwd`), top))
-        return true;
+      const isGit = /^git/.test(readFileSync(`/proc/${pid}/comm`, "utf8"));
+      if (isGit && (top === undefined || isWithin(readlinkSync(`/proc/${pid}/cwd`), top))) return true;
       for (const fd of readdirSync(`/proc/${pid}/fd`)) if (readlinkSync(`/proc/${pid}/fd/${fd}`) === path) return true;
     } catch {
       // It is gone, or somebody else's.

@@ -1,6 +1,6 @@
 /** Files of the checkout that git could not read any more. */
 import { chmodSync, lstatSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { Git } from "./git.js";
 
 const READ = 0o400;
@@ -16,7 +16,7 @@ export async function makeReadable(git: Git): Promise<string[]> {
   const mended: string[] = [];
   const mend = (path: string): void => {
     const full = join(git.top, path);
-    const found = lstatSync(full, { throwIfNoEntry: false });
+    const found = statOf(full);
     const wanted = found?.isDirectory() === true ? ENTER : READ;
     if (found === undefined || found.isSymbolicLink() || (found.mode & wanted) === wanted) return;
     if (found.uid !== process.getuid?.() && process.getuid?.() !== 0) return;
@@ -24,9 +24,17 @@ export async function makeReadable(git: Git): Promise<string[]> {
     mended.push(path);
   };
   for (const path of paths) {
-    const folder = dirname(path);
-    if (folder !== ".") mend(folder);
-    mend(path.replace(/\/$/, ""));
+    // From the top down: what is in a closed folder cannot even be looked at.
+    const parts = path.replace(/\/$/, "").split("/");
+    for (let depth = 1; depth <= parts.length; depth++) mend(parts.slice(0, depth).join("/"));
   }
   return [...new Set(mended)];
+}
+
+function statOf(path: string) {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
 }

@@ -43,6 +43,7 @@ export async function restoreBranch(git: Git, belongs: Belongs): Promise<Restore
   const unfinished = await unfinishedOperation(git);
   if (unfinished !== undefined) return { type: "left", why: `a ${unfinished} is in progress` };
   if (on !== branch && head !== undefined) return backOnBranch(git, belongs, on, head, tip);
+  if (on !== branch && on !== "") return { type: "left", why: `${on} is checked out, and has no commit` };
   if (tip === undefined) {
     await git.raw(["update-ref", `refs/heads/${branch}`, commit]);
     await git.raw(["symbolic-ref", "HEAD", `refs/heads/${branch}`]);

@@ -72,7 +72,11 @@ function readHooks(folder: string): Record<string, Hook> {
     const path = join(folder, name);
     const found = statSync(path, { throwIfNoEntry: false });
     if (name.endsWith(".sample") || found?.isFile() !== true || found.size > LARGEST_HOOK) continue;
-    hooks[path] = { mode: found.mode & 0o777, content: readFileSync(path).toString("base64") };
+    try {
+      hooks[path] = { mode: found.mode & 0o777, content: readFileSync(path).toString("base64") };
+    } catch {
+      // What cannot be read cannot be put back.
+    }
   }
   return hooks;
 }
@@ -88,7 +92,9 @@ export async function putSettingsBack(
   const now = readSettings(places);
   const names: string[] = [];
   const was: string[] = [];
-  for (const path of new Set([...Object.keys(noted.files), ...Object.keys(now.files)])) {
+  // A worktree that was made since has settings of its own, copied from the others.
+  const known = new Set([...Object.keys(noted.files), join(places.common, "config")]);
+  for (const path of known) {
     const [before, after] = [noted.files[path], now.files[path]];
     if (before === after) continue;
     const changed = await restoreFile(git, path, before, asked);
@@ -108,6 +114,10 @@ export async function putSettingsBack(
     names.push(name);
     if (after !== undefined) was.push(`# ${name}\n${Buffer.from(after.content, "base64").toString("utf8")}`);
   }
+  // What was left as it is counts from here on: it was asked for, or is free.
+  const after = readSettings(places);
+  noted.files = Object.fromEntries(Object.entries(after.files).filter(([path]) => known.has(path)));
+  noted.hooks = after.hooks;
   return names.length === 0 ? undefined : { names, was: was.join("\n") };
 }
 

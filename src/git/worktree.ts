@@ -48,6 +48,16 @@ export async function worktreeOf(git: Git, branch: string): Promise<string | und
   return own?.find((line) => line.startsWith("worktree "))?.slice("worktree ".length);
 }
 
+/** Branches that are checked out in other worktrees, the user's own among them. */
+export async function branchesElsewhere(git: Git, top: string): Promise<string[]> {
+  const listed = (await git.raw(["worktree", "list", "--porcelain", "-z"])).split("\0\0");
+  return listed
+    .map((entry) => entry.split("\0"))
+    .filter((lines) => !lines.includes(`worktree ${top}`))
+    .flatMap((lines) => lines.filter((line) => line.startsWith("branch refs/heads/")))
+    .map((line) => line.slice("branch refs/heads/".length));
+}
+
 /** Takes a merged branch and its worktree away; why not, if anything in it is in no commit. */
 export async function removeMerged(git: Git, place: { folder: string; branch: string }): Promise<string | undefined> {
   if (existsSync(place.folder) && !(await removeWorktree(git, place.folder)))

@@ -6,6 +6,8 @@ export const TOLD = {
     `Segno: what you changed is in ${name}, and in no commit. Apply it (git stash pop), or say with the decision tool that you do not need it.`,
   files: (files: readonly string[]): string =>
     `Segno: these files of the user's were deleted, and are back: ${files.join(", ")}. Leave them alone.`,
+  cleaned: (files: readonly string[]): string =>
+    `Segno: git clean took files of finished tasks away that are in no commit; they are back: ${files.slice(0, 20).join(", ")}${files.length > 20 ? ", …" : ""}.`,
   remade: (tasks: readonly string[]): string => {
     const redo =
       tasks.length === 0 ? "" : ` What was reported since then is gone and must be done again: ${tasks.join(", ")}.`;

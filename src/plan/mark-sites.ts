@@ -32,6 +32,8 @@ export type StatusSite = ValueSite | TagSite | AttributeSite;
 
 export interface Sites {
   status: StatusSite | undefined;
+  /** It speaks of a file that may hold several phases: done when all of them are. */
+  ofWhole?: true;
   /** The box of each task, by id. */
   boxes: ReadonlyMap<string, number>;
 }

@@ -87,7 +87,7 @@ function parseReadable(file: string, read: ReadPlanFile, options: PlanOptions): 
   const { title, goal, drafts, diagnostics } = READ[format](document, readable, options);
   const phases = drafts.map((draft) => {
     const phase = withWords(withTestCommand(draft.phase, options.testCommand));
-    const named = phase.gates.length === 0 ? (testNamedIn(phase.text) ?? testNamedIn(source)) : undefined;
+    const named = phase.gates.length === 0 ? testNamedIn(phase.text) : undefined;
     if (named === undefined) return phase;
     diagnostics.push({
       severity: "warning",
@@ -122,7 +122,12 @@ const TEST_COMMAND =
   /`((?:npm|pnpm|yarn|bun)(?: run)? test(?: [^`\n]*)?|(?:python3? -m )?pytest(?: [^`\n]*)?|cargo test(?: [^`\n]*)?|go test [^`\n]+|make test|mvn test|gradle test|bundle exec rspec)`/;
 
 /** The usual test command, where the plan's own words name one. */
-const testNamedIn = (text: string): string | undefined => TEST_COMMAND.exec(text)?.[1]?.trim();
+function testNamedIn(text: string): string | undefined {
+  const found = TEST_COMMAND.exec(text);
+  if (found === null || /\b(not|never|without|instead of)\b[^.\n]{0,20}$/i.test(text.slice(0, found.index)))
+    return undefined;
+  return found[1]?.trim();
+}
 
 const COMPLEXITY = /^\W*\*\*Complexity:?\*\*:?\s*(\w+)/im;
 const ESTIMATE =

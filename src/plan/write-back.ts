@@ -68,7 +68,7 @@ function sitesIn(plan: Plan, document: Document, id: string): Sites[] {
   if (phase?.file === document.file) sites.push(...sitesInPhaseFile(document, id));
   if (plan.file === document.file && phase !== undefined) {
     const row = readRows(document).find((candidate) => resolveLink(document.file, candidate.url) === phase.file);
-    if (row?.status !== undefined) sites.push({ status: row.status, boxes: new Map() });
+    if (row?.status !== undefined) sites.push({ status: row.status, ofWhole: true, boxes: new Map() });
   }
   return sites;
 }
@@ -78,10 +78,10 @@ function sitesInPhaseFile(document: Document, id: string): Sites[] {
   const whole = readPhaseFile(document, {});
   const own = subPhases(document, whole.phase).filter(({ phase }) => phase.id === id);
   if (own.length === 0) return [whole.sites];
-  return [...own.map(({ sites }) => sites), { status: whole.sites.status, boxes: new Map() }];
+  return [...own.map(({ sites }) => sites), { status: whole.sites.status, ofWhole: true, boxes: new Map() }];
 }
 
-function editsOf({ status, boxes }: Sites, marks: PhaseMarks, source: string): Edit[] {
+function editsOf({ status, boxes, ofWhole }: Sites, marks: PhaseMarks, source: string): Edit[] {
   const edits: Edit[] = [];
   for (const id of new Set(marks.tasksDone)) {
     const at = boxes.get(id);
@@ -90,7 +90,7 @@ function editsOf({ status, boxes }: Sites, marks: PhaseMarks, source: string): E
   if (
     marks.status !== undefined &&
     status !== undefined &&
-    !(marks.status === "done" && marks.completesFile === false) &&
+    !(ofWhole === true && marks.status === "done" && marks.completesFile === false) &&
     !isSaidByBoxes(status, boxes, edits, source, marks.status)
   ) {
     edits.push(statusEdit(status, marks.status));

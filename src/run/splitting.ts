@@ -139,7 +139,8 @@ export function wantsSplitForRepair(
   attempt: Attempt,
   reason: string,
 ): WantedSplit | undefined {
-  if (staysWhole(state, id, attempt)) return undefined;
+  // Once: what its parts could not repair is repaired whole.
+  if (staysWhole(state, id, attempt) || attempt.split.parts.length > 0) return undefined;
   const planned = phaseOf(state, id);
   const groups = taskGroups(planned.tasks, Math.ceil(planned.tasks.length / USUAL_PARTS));
   return grouped("repair", reason, planned, groups);

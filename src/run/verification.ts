@@ -139,22 +139,22 @@ function repair(state: RunState, id: string, attempt: Attempt, failing: readonly
   if (issues > MOST_ISSUES && expected > MUCH_OF_A_WINDOW) {
     const why = `${issues} things fail, and repairing them is expected to need ${expected} % of a session`;
     const wanted = wantsSplitForRepair(state, id, attempt, `${why} (${names})`);
-    return wanted === undefined ? fail(`${why}: split it`, "split") : decideSplit(state, id, attempt, wanted);
+    // Its parts begin from what is committed.
+    if (wanted !== undefined && !attempt.commits.settled) return commit(id, attempt, "handover");
+    if (wanted !== undefined) return decideSplit(state, id, attempt, wanted);
   }
   return startSession(state, id, attempt, "remediate");
 }
 
-/** What it takes to repair one thing, until repairs were seen here: some calls of the usual size. */
-const TOKENS_PER_ISSUE = 8_000;
-
-/** How much of a session a repair is expected to fill, in percent: by what repairs needed here. */
+/** How much of a session a repair is expected to fill, in percent: by what repairs needed here, and 0 before one was seen. */
 function expectedRepair(state: RunState, id: string, issues: number): number {
   const forecast = state.forecast.get(id);
   if (forecast === undefined || forecast.percent === 0) return 0;
   const seen = [...state.sessions.values()]
     .filter(({ purpose, step, issues: of }) => purpose === "remediate" && step === "ended" && of > 0)
     .map(({ lastTokens, firstPrompt, issues: of }) => Math.max(0, lastTokens - (firstPrompt ?? lastTokens)) / of);
-  const each = middle(seen) ?? state.tokensPerIssue ?? TOKENS_PER_ISSUE;
+  const each = middle(seen) ?? state.tokensPerIssue;
+  if (each === undefined) return 0;
   const budget = (forecast.context * 100) / forecast.percent;
   return Math.round(((forecast.context - forecast.work + issues * each) / budget) * 100);
 }

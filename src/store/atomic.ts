@@ -20,7 +20,7 @@ export interface WriteOptions {
 }
 
 /** Writes it as a draft and renames it to its place; a link stays a link. */
-export function writeWhole(path: string, content: string, { mode = 0o666, draftIn }: WriteOptions = {}): void {
+export function writeWhole(path: string, content: string | Buffer, { mode = 0o666, draftIn }: WriteOptions = {}): void {
   const before = statSync(path, { throwIfNoEntry: false });
   const place = before === undefined ? path : realpathSync(path);
   const write = (folder: string): void => {

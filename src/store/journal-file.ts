@@ -27,6 +27,7 @@ import { promisify } from "node:util";
 import { type BlobRef, EVENT_VERSION, type Fact, type FactType, type RunEvent } from "../run/event.js";
 import { upcast } from "../run/upcast.js";
 import { redactDeep } from "../secrets/redact.js";
+import { writeWhole } from "./atomic.js";
 import { Blobs } from "./blobs.js";
 import { decodeLine, encodeLine } from "./line.js";
 import { journalPath } from "./place.js";
@@ -227,14 +228,13 @@ export class FileJournal implements Journal {
     const all = this.#readAll();
     const from = this.#folder;
     const gone = !this.#isThere();
-    for (const folder of all === undefined ? [] : [...(gone ? [from] : []), ...this.#options.refuges()]) {
+    const elsewhere = this.#options.refuges().filter((folder) => folder !== from);
+    for (const folder of all === undefined ? [] : [...(gone ? [from] : []), ...elsewhere]) {
       try {
         mkdirSync(folder, { recursive: true });
         this.#blobs.moveTo(folder);
-        const fd = openSync(journalPath(folder), "w");
-        for (let written = 0; written < (all as Buffer).length; ) written += writeSync(fd, all as Buffer, written);
-        fsyncSync(fd);
-        closeSync(fd);
+        // Whole or not at all: half of one would be taken for the run.
+        writeWhole(journalPath(folder), all as Buffer);
         this.#fd = openSync(journalPath(folder), "a+");
         this.#ino = fstatSync(this.#fd).ino;
         this.#folder = folder;

@@ -269,4 +269,59 @@ describe.concurrent("an agent", () => {
     expect(token).not.toBe("");
     expect(seen).not.toContain(token);
   });
+
+  test("that renames what it made and commits it as a clean-up keeps its word: nothing comes back", async () => {
+    const repo = scratchRepo(planFiles([{ id: "1", tasks: 3 }]));
+    const run = await rehearse({
+      repo,
+      agent,
+      behave: inTheMiddle(
+        `git mv -f out/1-1.txt out/new.txt 2>/dev/null || mv out/1-1.txt out/new.txt; git add -A out; git ${AS} commit -qm 'clean up names'`,
+      ),
+    });
+    expect(run.status).toBe("completed");
+    const files = git(repo, "ls-tree", "-r", "--name-only", "HEAD");
+    expect(files).toContain("out/new.txt");
+    expect(files).not.toContain("out/1-1.txt");
+  });
+
+  test("whose phase asks for a setting keeps it, also while later phases work", async () => {
+    const files = planFiles([
+      { id: "1", tasks: ["Set `core.hooksPath` to .husky"] },
+      { id: "2", tasks: 2, dependsOn: ["1"] },
+    ]);
+    const repo = scratchRepo(files);
+    const run = await rehearse({ repo, agent, behave: inTheMiddle("git config core.hooksPath .husky") });
+    expect(run.status).toBe("completed");
+    expect(git(repo, "config", "core.hooksPath")).toBe(".husky");
+  });
+
+  test("is not told of a stash that the user makes in a worktree of theirs", async () => {
+    const repo = scratchRepo({ ...planFiles([{ id: "1", tasks: 3 }]), "theirs.txt": "a\n" });
+    const other = join(scratchRepo({}), "other");
+    git(repo, "worktree", "add", "--quiet", "-b", "feature-z", other);
+    let stashed = false;
+    const run = await rehearse({
+      repo,
+      agent,
+      onEvent: (event) => {
+        if (event.type !== "progress-reported" || stashed) return;
+        stashed = true;
+        writeFileSync(join(other, "theirs.txt"), "edited\n");
+        git(other, "stash", "--quiet");
+      },
+    });
+    expect(run.status).toBe("completed");
+    expect(run.exchanges.some(({ request }) => JSON.stringify(request.messages).includes("git stash pop"))).toBe(false);
+    expect(git(repo, "stash", "list").split("\n")).toHaveLength(1);
+  });
+
+  test("that begins a history of its own is left there, and what it committed on the branch stays", async () => {
+    const repo = scratchRepo(planFiles([{ id: "1", tasks: 3 }]));
+    const command = `git add out && git ${AS} commit -qm mine && git checkout -q --orphan gh-pages`;
+    const run = await rehearse({ repo, agent, behave: inTheMiddle(command) });
+    expect(run.status).toBe("failed");
+    expect(git(repo, "log", "-1", "--format=%s", "main")).toBe("mine");
+    expect(git(repo, "symbolic-ref", "--short", "HEAD")).toBe("gh-pages");
+  });
 });

@@ -283,6 +283,19 @@ describe("doubts", () => {
   });
 });
 
+test("in one file with several phases each is marked as soon as it is done", () => {
+  const source =
+    "# Plan\n\n### Phase 1: One\n\n**Status:** Pending\n\n- [ ] a\n\n### Phase 2: Two\n\n**Status:** Pending\n\n- [ ] b\n";
+  const plan = planOf(source);
+  const marked = markPlanFile(plan, plan.file, source, {
+    phase: "1",
+    status: "done",
+    tasksDone: [],
+    completesFile: false,
+  });
+  expect(planOf(marked).phases.map(({ mark }) => mark)).toEqual(["done", undefined]);
+});
+
 describe("write-back in every form", () => {
   test.each(Object.entries(PLANS))("%s: only marks change, and they read back", (_, source) => {
     for (const given of [source, source.replaceAll("\n", "\r\n"), `\uFEFF${source}`]) {

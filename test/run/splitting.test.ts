@@ -98,6 +98,16 @@ const exhausted = (n: number): Fact[] => [
   { type: "commit-skipped", command: `20/a1/commit/${n}`, ...PLACE, kind: "handover", why: "nothing changed" },
 ];
 
+const COMMITTED: Fact = {
+  type: "commit-made",
+  command: "20/a1/commit/1",
+  ...PLACE,
+  kind: "handover",
+  sha: "c",
+  files: 1,
+  leftOut: [],
+};
+
 const TWICE: Fact[] = [...exhausted(1), ...exhausted(2)];
 
 const splitIn = (state: RunState) => {
@@ -158,7 +168,7 @@ describe("a phase is split", () => {
         issues: issues[index],
       })) ?? [];
     const split = (tokensPerIssue: number | undefined, ...issues: number[]) =>
-      splitIn(fold({}, [forecast(100, tokensPerIssue), ...done, ...failing(...issues)]));
+      splitIn(fold({}, [forecast(100, tokensPerIssue), ...done, ...failing(...issues), COMMITTED]));
 
     test("failing checks inside a gate count, not gates only", () => {
       expect(split(20_000, 4)).toMatchObject({ cause: "repair" });
@@ -166,10 +176,20 @@ describe("a phase is split", () => {
       expect(split(20_000, 1, 1, 1, 1)).toMatchObject({ cause: "repair" });
     });
 
+    test("what was done is committed first, and a phase is split for its repair once", () => {
+      const facts = [forecast(100, 20_000), ...done, ...failing(9)];
+      expect(decide(fold({}, facts))[0]).toMatchObject({ command: { type: "commit", kind: "handover" } });
+      const parts = splitIn(fold({}, [...facts, COMMITTED]));
+      if (parts === undefined) throw new Error("not split");
+      const ended = parts.parts.map(({ id }): Fact => ({ type: "phase-skipped", phase: id }));
+      const again = fold({}, [...facts, COMMITTED, parts, ...ended, ...failing(9), COMMITTED]);
+      expect(decide(again)[0]).toMatchObject({ command: { type: "start-session", purpose: "remediate" } });
+    });
+
     test("the expectation is the repair's, from what repairs needed here", () => {
       expect(split(15_000, 4)).toBeUndefined();
-      expect(split(undefined, 7)).toBeUndefined();
-      expect(split(undefined, 9)).toMatchObject({ cause: "repair" });
+      // Before any repair was seen here, nothing is expected: it is repaired.
+      expect(split(undefined, 40)).toBeUndefined();
     });
   });
 

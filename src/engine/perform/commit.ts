@@ -5,8 +5,8 @@ import { PARTIAL, TRAILERS, taskTrailer } from "../../git/history.js";
 import { markPlanFile } from "../../plan/write-back.js";
 import { withoutParts } from "../../plan/write-parts.js";
 import { type CommitKind, commandId } from "../../run/command.js";
-import { type Attempt, lastAttempt } from "../../run/phase.js";
-import { phaseOf } from "../../run/state.js";
+import { type Attempt, lastAttempt, leftBy } from "../../run/phase.js";
+import { phaseOf, type RunState } from "../../run/state.js";
 import { checkoutOf } from "../checkout.js";
 import { writeDebugReport } from "../debug-report.js";
 import { removeHandoff, writeHandoff } from "../handoff.js";
@@ -53,7 +53,7 @@ export const commit: Performer<"commit"> = async (held, { id, phase, attempt, ki
     await writeHandoff(held, phase);
     await writeDebugReport(held, phase);
   }
-  if (kind === "phase") removeHandoff(held, phase);
+  if (kind === "phase") await removeHandoff(held, phase);
   const request = requestFor(held, { id, phase, kind }, state, marked);
   if (kind === "failed" && !config.commit_on_failure) {
     await leaveWay(held, id, phase, state, request);
@@ -63,6 +63,7 @@ export const commit: Performer<"commit"> = async (held, { id, phase, attempt, ki
   if (kind === "phase" && state.commits.aside !== undefined) await takeBack(held, phase, state, git);
   const kept = config.auto_commit ? undefined : await keepSnapshot(git, request).catch(asFailure);
   const outcome = kept ?? (await commitChanges(git, request).catch(asFailure));
+  if (outcome.type === "made" || outcome.type === "nothing") await forgetWork(held, phase, git);
   switch (outcome.type) {
     case "made":
       await run.record({
@@ -76,7 +77,6 @@ export const commit: Performer<"commit"> = async (held, { id, phase, attempt, ki
         leftOut: outcome.leftOut,
         ref: kept !== undefined && "ref" in kept ? kept.ref : undefined,
       });
-      await forgetWork(held, phase, git);
       return;
     case "nothing":
       await run.record({ type: "commit-skipped", command: id, phase, attempt, kind, why: "nothing changed" });
@@ -140,7 +140,8 @@ export async function commitUnrecorded(held: HeldRun): Promise<void> {
   for (const phase of config.auto_commit ? readiness.underWay : []) {
     const state = lastAttempt(phases.get(phase));
     if (state === undefined || state.train.merge !== undefined || state.split.parts.length > 0) continue;
-    const id = commandId(phase, state.number, "commit", state.commits.finished + 1);
+    // No decision ever has this id: what is committed later is another commit.
+    const id = commandId(phase, state.number, "unrecorded", state.commits.finished + 1);
     const request = requestFor(held, { id, phase, kind: "handover" }, state, new Map());
     // It is the last thing that can be tried.
     await commitChanges(checkoutOf(held, phase).git, request).catch(() => {});
@@ -166,6 +167,7 @@ async function leaveWay(
     return;
   }
   const { sha, stayed } = aside;
+  await forgetWork(held, phase, checkoutOf(held, phase).git);
   await run.record({ type: "phase-set-aside", command, phase, attempt, ref: sha && ref, sha, stayed });
   if (stayed.length > 0)
     run.warn(
@@ -245,6 +247,13 @@ export const trailersOf = (
 const modelOf = ({ run }: HeldRun, { progress }: Attempt): string =>
   run.state.sessions.get(progress.sessions.at(-1) ?? "")?.model ?? run.state.config.model ?? "default model";
 
+/** What parts of a phase that was split have done: it is marked under the phase. */
+const tasksOfParts = ({ phases }: RunState, { split }: Attempt): string[] =>
+  split.parts.flatMap((part) => {
+    const now = phases.get(part);
+    return now === undefined ? [] : leftBy(now).tasksDone;
+  });
+
 /** An agent's edit to a plan file changes nothing: the run's plan is frozen. It is said, and left out of the commit. */
 async function reportPlanEdits(held: HeldRun, phase: string, state: Attempt): Promise<void> {
   const { run } = held;
@@ -260,12 +269,15 @@ async function reportPlanEdits(held: HeldRun, phase: string, state: Attempt): Pr
     const now = readPlanFile(file);
     if (!before.ok || typeof now !== "string" || now === before.stdout || run.agentsPlans.has(contentHash(now)))
       continue;
-    const variants = (source: string) =>
-      [undefined, "done" as const, "failed" as const].map((status) =>
-        status === undefined
-          ? source
-          : markPlanFile(plan, file, source, { phase, status, tasksDone: state.progress.tasksDone }),
-      );
+    const tasksDone = [...state.progress.tasksDone, ...tasksOfParts(run.state, state)];
+    const variants = (source: string) => [
+      source,
+      ...([undefined, "done", "failed"] as const).flatMap((status) =>
+        [true, false].map((completesFile) =>
+          markPlanFile(plan, file, source, { phase, status, tasksDone, completesFile }),
+        ),
+      ),
+    ];
     // After an interrupted commit the marks are already there, and they are ours.
     if (variants(before.stdout).includes(now)) continue;
     // So is what is said there of the parts of a phase that was split.
