@@ -9,9 +9,9 @@ import { eventually } from "../support/eventually.js";
 import { planFiles } from "../support/plans.js";
 import { git, scratchRepo } from "../support/scratch.js";
 import { latch, SEGNO, type Site, site } from "../support/segno.js";
+import { thorough } from "../support/thorough.js";
 
 /** Each starts several real agents, and what it is about is tested without one in CI: `npm run test:complete`. */
-const thorough = test.skipIf(process.env.THOROUGH === undefined);
 
 const runsIn = (repo: string): string[] => readdirSync(join(repo, ".git/segno/runs"));
 const isWork = (request: ModelRequest): boolean => (request.tools ?? []).length > 0;

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { planFiles } from "../support/plans.js";
 import { git, scratchRepo } from "../support/scratch.js";
 import { site } from "../support/segno.js";
+import { isThorough } from "../support/thorough.js";
 
 /** Git runs it after it wrote something; it kills whoever called git, once. */
 const killer = (flag: string, when: string) => `#!/bin/sh
@@ -16,7 +17,7 @@ fi
 `;
 
 // Each starts several real agents: `npm run test:complete`.
-describe.skipIf(process.env.THOROUGH === undefined).concurrent("kill -9", () => {
+describe.skipIf(!isThorough).concurrent("kill -9", () => {
   test.each([
     ["once the commit is there", "reference-transaction", '[ "$1" = committed ] && echo "$input" | grep -q /aside/'],
     ["once it has left the checkout", "post-index-change", "git for-each-ref refs/segno | grep -q /aside/"],

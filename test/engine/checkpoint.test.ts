@@ -9,6 +9,7 @@ import { lastTexts, type ModelRequest } from "../../src/rehearsal/request.js";
 import { planFiles } from "../support/plans.js";
 import { type RehearsalOptions, type Rehearsed, rehearse } from "../support/rehearsal.js";
 import { scratchRepo } from "../support/scratch.js";
+import { isThorough, thorough } from "../support/thorough.js";
 
 const TASKS = 5;
 const blobs = ({ store, run }: HeldRun): string => join(dirname(store.where(run.state.run)), "blobs");
@@ -45,40 +46,43 @@ async function expectNothingRedone(run: Rehearsed): Promise<void> {
 }
 
 describe.concurrent("the checkpoint turn", () => {
-  test("has the same system prompt, tools and messages before it as the turn it follows: the cache stays warm", async () => {
-    const run = await withCheckpoint(() => undefined, { agent: "claude" });
-    const at = run.exchanges.findIndex(({ request }) => asksCheckpoint(request));
-    const [before, asked] = [run.exchanges[at - 1], run.exchanges[at]];
-    expect(asked?.request.tools).toEqual(before?.request.tools);
-    const system = (request: ModelRequest | undefined) =>
-      JSON.stringify(request?.system, (key, value) => (key === "cache_control" ? undefined : value)).replace(
-        /cc_version=\S+;/,
-        "",
+  thorough(
+    "has the same system prompt, tools and messages before it as the turn it follows: the cache stays warm",
+    async () => {
+      const run = await withCheckpoint(() => undefined, { agent: "claude" });
+      const at = run.exchanges.findIndex(({ request }) => asksCheckpoint(request));
+      const [before, asked] = [run.exchanges[at - 1], run.exchanges[at]];
+      expect(asked?.request.tools).toEqual(before?.request.tools);
+      const system = (request: ModelRequest | undefined) =>
+        JSON.stringify(request?.system, (key, value) => (key === "cache_control" ? undefined : value)).replace(
+          /cc_version=\S+;/,
+          "",
+        );
+      expect(system(asked?.request)).toBe(system(before?.request));
+      const bare = (request: ModelRequest | undefined, n: number) =>
+        JSON.stringify(request?.messages.slice(0, n), (key, value) => (key === "cache_control" ? undefined : value));
+      const shared = before?.request.messages.filter((each) => each.role !== "system").length ?? 0;
+      expect(
+        bare(
+          {
+            ...(asked?.request as ModelRequest),
+            messages: (asked?.request.messages ?? []).filter((each) => each.role !== "system"),
+          },
+          shared,
+        ),
+      ).toBe(
+        bare(
+          {
+            ...(before?.request as ModelRequest),
+            messages: (before?.request.messages ?? []).filter((each) => each.role !== "system"),
+          },
+          shared,
+        ),
       );
-    expect(system(asked?.request)).toBe(system(before?.request));
-    const bare = (request: ModelRequest | undefined, n: number) =>
-      JSON.stringify(request?.messages.slice(0, n), (key, value) => (key === "cache_control" ? undefined : value));
-    const shared = before?.request.messages.filter((each) => each.role !== "system").length ?? 0;
-    expect(
-      bare(
-        {
-          ...(asked?.request as ModelRequest),
-          messages: (asked?.request.messages ?? []).filter((each) => each.role !== "system"),
-        },
-        shared,
-      ),
-    ).toBe(
-      bare(
-        {
-          ...(before?.request as ModelRequest),
-          messages: (before?.request.messages ?? []).filter((each) => each.role !== "system"),
-        },
-        shared,
-      ),
-    );
-    expect(asked?.usage.cache_read_input_tokens).toBeGreaterThan(asked ? asked.usage.cache_creation_input_tokens : 0);
-    expect(run.of("checkpoint-saved")[0]?.source).toBe("tool");
-  });
+      expect(asked?.usage.cache_read_input_tokens).toBeGreaterThan(asked ? asked.usage.cache_creation_input_tokens : 0);
+      expect(run.of("checkpoint-saved")[0]?.source).toBe("tool");
+    },
+  );
 
   const FAULTS: [string, () => Reply | undefined, string, object][] = [
     [
@@ -133,7 +137,7 @@ describe.concurrent("the checkpoint turn", () => {
     ],
   ];
   /** One of each kind; the others are part of `test:complete`. */
-  const tried = process.env.THOROUGH === undefined ? FAULTS.filter((_, n) => n % 3 === 0) : FAULTS;
+  const tried = isThorough ? FAULTS : FAULTS.filter((_, n) => n % 3 === 0);
   test.each(tried)("the agent %s: the run completes, with what the ledger knew", async (_, answer, source, config) => {
     const run = await withCheckpoint(answer, { config });
     await expectNothingRedone(run);

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { planFiles } from "../support/plans.js";
 import { rehearseWithClaude as rehearse } from "../support/rehearsal.js";
 import { git, scratchRepo } from "../support/scratch.js";
+import { thorough } from "../support/thorough.js";
 
 describe.concurrent("a run with handovers", () => {
   test("does every task once, compacts never, commits per handover and phase, marks the plan, leaves the tree clean", async () => {
@@ -38,7 +39,7 @@ describe.concurrent("a run with handovers", () => {
     expect(git(repo, "show", "--stat", "--format=", "HEAD")).toContain("plan/phase-2.md");
   });
 
-  test("each handover begins at or above the threshold and never above the window", async () => {
+  thorough("each handover begins at or above the threshold and never above the window", async () => {
     const repo = scratchRepo(planFiles([{ id: "1", tasks: 6 }]));
     const run = await rehearse({
       repo,

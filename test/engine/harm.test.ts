@@ -9,9 +9,10 @@ import type { Address } from "../../src/store/store.js";
 import { planFiles } from "../support/plans.js";
 import { type Rehearsed, rehearse, resumeRehearsal } from "../support/rehearsal.js";
 import { git, scratchRepo } from "../support/scratch.js";
+import { isThorough } from "../support/thorough.js";
 
 /** With the real agent in `test:complete`; the same with the agent in process everywhere else. */
-const agent = process.env.THOROUGH === undefined ? ("in-process" as const) : ("claude" as const);
+const agent = isThorough ? ("claude" as const) : ("in-process" as const);
 const AS = "-c user.name=a -c user.email=a@a.invalid";
 
 const shell = (command: string) => call("Bash", { command, description: "clean up" });
@@ -115,10 +116,7 @@ async function harmed(harm: Harm, where: "checkout" | "worktree"): Promise<{ run
 const IN_WORKTREE = ["git clean -fdxq", "git stash -u", "git checkout -b", "settings and hooks"];
 
 describe.concurrent.each(["checkout", "worktree"] as const)("an agent, in the middle of a phase in a %s", (where) => {
-  const tried =
-    where === "checkout" || process.env.THOROUGH !== undefined
-      ? HARM
-      : HARM.filter(([name]) => IN_WORKTREE.includes(name));
+  const tried = where === "checkout" || isThorough ? HARM : HARM.filter(([name]) => IN_WORKTREE.includes(name));
   test.each(tried)("%s", async (_, harm) => {
     const { run, repo } = await harmed(harm, where);
     const warnings = run.of("warned").map(({ message: said }) => said);

@@ -6,6 +6,7 @@ import type { Behaviour } from "../../src/rehearsal/server.js";
 import { planFiles } from "../support/plans.js";
 import { type RehearsalOptions, rehearseWithClaude as rehearse } from "../support/rehearsal.js";
 import { git, scratchRepo } from "../support/scratch.js";
+import { thorough } from "../support/thorough.js";
 
 const TASKS = 4;
 const ids = Array.from({ length: TASKS }, (_, n) => `1/1.${n + 1}`);
@@ -91,7 +92,7 @@ describe.concurrent("API faults, with the real Claude Code", () => {
     expect(timeout?.message).toContain("no sign of life for 0.25 minutes");
   });
 
-  test("a model that hangs for ever: the phase fails as a time-out", async () => {
+  thorough("a model that hangs for ever: the phase fails as a time-out", async () => {
     const { run } = await night({
       behave: faultAt(1, { type: "hang" }, 1_000),
       config: { idle_timeout_minutes: 0.04, max_timeouts: 1 },

@@ -8,6 +8,7 @@ import { eventually } from "../support/eventually.js";
 import { planFiles } from "../support/plans.js";
 import { git, scratchRepo } from "../support/scratch.js";
 import { eventsOf, site } from "../support/segno.js";
+import { isThorough } from "../support/thorough.js";
 
 const runIn = (repo: string): string => readdirSync(join(repo, ".git/segno/runs"))[0] ?? "";
 const alive = (run: string) => findProcesses((marker) => marker.startsWith(`${run}:`));
@@ -29,7 +30,7 @@ describe.concurrent("kill and signals", () => {
     await eventually("all of them are gone", async () => (await alive(run)).length === 0, 20);
   });
 
-  test.each(process.env.THOROUGH === undefined ? (["SIGTERM"] as const) : (["SIGTERM", "SIGHUP"] as const))(
+  test.each(isThorough ? (["SIGTERM", "SIGHUP"] as const) : (["SIGTERM"] as const))(
     "%s once: the running tool finishes, a checkpoint is saved, exit 3, and the command that goes on is printed and works",
     async (signal) => {
       const place = await site({
