@@ -68,6 +68,8 @@ export interface Plan {
   /** Every file the plan consists of; the first is `file`. */
   files: string[];
   phases: Phase[];
+  /** The heading under which the plan itself says how to work here, if it does. */
+  standards?: string | undefined;
 }
 
 export interface Diagnostic extends Place {

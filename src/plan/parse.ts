@@ -106,7 +106,8 @@ function parseReadable(file: string, read: ReadPlanFile, options: PlanOptions): 
     );
   }
   const files = [...new Set([file, ...phases.map((phase) => phase.file)])];
-  const plan = { format, title, goal, file, files, phases };
+  const standards = document.sections.find((section) => STANDARDS.test(section.title))?.title;
+  const plan = { format, title, goal, file, files, phases, ...(standards === undefined ? {} : { standards }) };
   diagnostics.push(...judgePlan(plan, options.promptTokens));
   if (diagnostics.some((diagnostic) => diagnostic.severity === "error")) return { ok: false, plan, diagnostics };
   return { ok: true, plan, diagnostics };
@@ -117,6 +118,8 @@ function withTestCommand(phase: Phase, command: string | undefined): Phase {
   if (command === undefined || phase.gates.some((gate) => gate.check.type === "command")) return phase;
   return { ...phase, gates: [...phase.gates, testGate(command, phase.file, phase.line)] };
 }
+
+const STANDARDS = /^(project |coding |code )?(standards|conventions|guidelines|ground rules)$/i;
 
 const TEST_COMMAND =
   /`((?:npm|pnpm|yarn|bun)(?: run)? test(?: [^`\n]*)?|(?:python3? -m )?pytest(?: [^`\n]*)?|cargo test(?: [^`\n]*)?|go test [^`\n]+|make test|mvn test|gradle test|bundle exec rspec)`/;

@@ -156,3 +156,26 @@ describe.concurrent("progress and handoffs", () => {
     expect(waits[1]).toBeGreaterThanOrEqual(400);
   });
 });
+
+describe.concurrent("prompts", () => {
+  test("name the project's and the plan's own standards, the wave, who else is at work, and the estimate", async () => {
+    const files = planFiles([{ id: "1" }, { id: "2" }, { id: "3", dependsOn: ["1", "2"] }]);
+    const repo = scratchRepo({
+      ...files,
+      "PLAN.md": `${files["PLAN.md"]}\n## Project Standards\n\n- Two spaces.\n`,
+      "plan/phase-3.md": (files["plan/phase-3.md"] ?? "").replace(
+        "**Status:**",
+        "**Estimated time:** 2 hours\n**Status:**",
+      ),
+      "AGENTS.md": "# How to work here\n",
+    });
+    const run = await rehearse({ repo, config: { parallel: 2 } });
+    expect(run.status).toBe("completed");
+    const prompts = new Map<string, string>();
+    for (const { phase, prompt } of run.of("session-started"))
+      prompts.set(phase, (await run.held.store.getBlob(run.held.run.state.run, prompt)) ?? "");
+    expect(prompts.get("1")).toContain("standards are in AGENTS.md, PLAN.md (Project Standards)");
+    expect(prompts.get("1")).toMatch(/Wave 1 of 2 of the plan\. At work at the same time, elsewhere: 2 Phase 2\./);
+    expect(prompts.get("3")).toContain("Wave 2 of 2 of the plan. The plan estimates 2 hours for this phase.");
+  });
+});

@@ -193,9 +193,11 @@ async function phaseView(
 }
 
 /** What people wrote down for whoever works here, and this agent does not read by itself. */
-function standardsFor({ top, agent, isolated }: HeldRun): string[] {
+function standardsFor({ top, agent, isolated, run }: HeldRun): string[] {
   const own = isolated ? [] : agent.reads;
-  return STANDARDS.filter((file) => !own.includes(file) && existsSync(join(top, file)));
+  const { standards, file } = run.state.plan;
+  const files = STANDARDS.filter((name) => !own.includes(name) && existsSync(join(top, name)));
+  return standards === undefined ? files : [...files, `${file} (${standards})`];
 }
 
 const STANDARDS = ["AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md", ".github/copilot-instructions.md"];
