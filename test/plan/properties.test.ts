@@ -1,8 +1,10 @@
 /** Whatever a document looks like: no crash, no diagnostic without a place, no byte changed but marks. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { parseMarkdown } from "../../src/plan/markdown.js";
 import { FORMATS, type Plan } from "../../src/plan/model.js";
 import { parsePlan } from "../../src/plan/parse.js";
+import { piecesOf } from "../../src/plan/pieces.js";
 import { markPlanFile } from "../../src/plan/write-back.js";
 import { PLANS } from "../support/plan-texts.js";
 import { planFiles } from "../support/plans.js";
@@ -68,6 +70,25 @@ const mutated = fc
   );
 
 const read = (source: string) => (path: string) => (path === "PLAN.md" ? source : MASTER[path]);
+
+test("a document read in pieces is the same as read whole, positions and all", () => {
+  const together = fc.array(mutated, { minLength: 1, maxLength: 3 }).map((parts) => parts.join("\n\n"));
+  let cut = 0;
+  fc.assert(
+    fc.property(together, (text) => {
+      let whole: ReturnType<typeof parseMarkdown>;
+      try {
+        whole = parseMarkdown(text, undefined);
+      } catch {
+        return;
+      }
+      if ((piecesOf(text, 1)?.length ?? 1) > 1) cut++;
+      expect(parseMarkdown(text, 1)).toEqual(whole);
+    }),
+    { numRuns: RUNS, ...SEED },
+  );
+  expect(cut).toBeGreaterThan(RUNS / 4);
+});
 
 describe("any document", () => {
   test("is read without a crash, in any form, and each diagnostic has a place and a fix", () => {
