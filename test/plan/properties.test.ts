@@ -83,7 +83,7 @@ test("a document read in pieces is the same as read whole, positions and all", (
         return;
       }
       if ((piecesOf(text, 1)?.length ?? 1) > 1) cut++;
-      expect(parseMarkdown(text, 1)).toEqual(whole);
+      expect(JSON.stringify(parseMarkdown(text, 1))).toBe(JSON.stringify(whole));
     }),
     { numRuns: RUNS, ...SEED },
   );
