@@ -11,7 +11,7 @@ import { summaryTable } from "../view/summary.js";
 import { mountPage } from "../web/routes.js";
 import { Runs } from "../web/runs.js";
 import { attach } from "./attach.js";
-import { isInBackground, MAIN, sayRun } from "./background.js";
+import { isInBackground, sayRun } from "./background.js";
 import { openInBrowser } from "./browser.js";
 import { countDown } from "./countdown.js";
 import { EXIT } from "./exit.js";
@@ -37,8 +37,6 @@ export async function conduct(
   view.follow(() => held.run.state);
   const { store, top } = held;
   const { run } = held.run.state;
-  const { mode, config } = held.run.state;
-  if (mode === "run" && config.revive) held.reviver = { args: [MAIN, "revive", run], cwd: top };
   held.page = (app) => mountPage(app, new Runs(store, held.git), run);
   const quiet = json || screen === true || isInBackground();
   askAtTerminal(held, quiet);

@@ -5,12 +5,13 @@ import type { Failure } from "../engine/failure.js";
 import type { Equipment } from "../engine/held-run.js";
 import { worktreesFolder } from "../git/worktree.js";
 import { RunView } from "../view/board.js";
+import { MAIN } from "./background.js";
 import { eventPrinter } from "./print.js";
 
 export function realEquipment(
   agent: Agent,
   permissions: PermissionLevel,
-  { env_deny }: Pick<Config, "env_deny">,
+  { env_deny, revive }: Pick<Config, "env_deny" | "revive">,
   json: boolean,
 ): { equipment: Equipment; view: RunView } {
   const denied = env_deny.map((pattern) => new RegExp(`^${pattern.split("*").map(escapeForm).join(".*")}$`));
@@ -34,6 +35,7 @@ export function realEquipment(
       permissions,
       worktrees: worktreesFolder(process.env),
       onEvent,
+      revives: (run, cwd) => (revive ? { args: [MAIN, "revive", run], cwd } : undefined),
     },
     view,
   };

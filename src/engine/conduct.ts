@@ -19,15 +19,13 @@ import { startNotifying } from "./notify.js";
 import { commitUnrecorded } from "./perform/commit.js";
 import { putRight, regainWork } from "./put-right.js";
 import { awaitRevisions } from "./revisions.js";
-import { postWarden } from "./warden.js";
 import { coolDown } from "./warm.js";
 
 export const CRASH_NOTE = "crash.txt";
 
 /** `opened` is told where the run can be watched and steered. */
 export async function conductRun(held: HeldRun, opened: (door: Door) => void = () => {}): Promise<RunStatus> {
-  const warden = postWarden(held.run.state.run, held.reviver);
-  held.warden = warden;
+  const { warden } = held;
   const door = await openDoor(held);
   held.door = door;
   opened(door);

@@ -78,10 +78,8 @@ export interface HeldRun {
   stop: AbortSignal;
   /** Ends everything at once; there while somebody conducts the run who can. */
   endNow: (() => void) | undefined;
-  /** What takes the run up again if this process dies; undefined: nothing does. */
-  reviver: Reviver | undefined;
+  warden: Warden;
   /** There while the run is conducted. */
-  warden: Warden | undefined;
   door: { url: string; sessionToken(session: string): string } | undefined;
 }
 
@@ -94,6 +92,8 @@ export interface Equipment {
   permissions: PermissionLevel;
   worktrees: string;
   onEvent: (event: RunEvent) => void;
+  /** What takes a run up again if this process dies; undefined: nothing does. */
+  revives?: ((run: string, top: string) => Reviver | undefined) | undefined;
 }
 
 export interface Parts {
@@ -103,10 +103,13 @@ export interface Parts {
   files: PlanFiles;
   texts: PromptTexts;
   lock: Lock;
+  /** At its post since before the first event of this process. */
+  warden: Warden;
   interrupted: boolean;
 }
 
-export function heldRun({ run, store, git, files, texts, lock, interrupted }: Parts, equipment: Equipment): HeldRun {
+export function heldRun(parts: Parts, equipment: Equipment): HeldRun {
+  const { run, store, git, files, texts, lock, warden, interrupted } = parts;
   const { agent, agentEnv, gateEnv, isolated, permissions, worktrees } = equipment;
   const { read: readPlanFile, write: writePlanFile } = files;
   const stop = new AbortController();
@@ -141,8 +144,7 @@ export function heldRun({ run, store, git, files, texts, lock, interrupted }: Pa
     page: undefined,
     stop: stop.signal,
     endNow: undefined,
-    reviver: undefined,
-    warden: undefined,
+    warden,
     door: undefined,
   };
 }

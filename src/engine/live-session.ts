@@ -135,7 +135,7 @@ export class LiveSession implements WarmSession {
   async close(): Promise<number> {
     // It may have been ended before it was opened.
     const swept = (await this.#agent?.close()) ?? 0;
-    if (this.#pid !== undefined) this.#held.warden?.unwatch(this.#pid);
+    if (this.#pid !== undefined) this.#held.warden.unwatch(this.#pid);
     return swept;
   }
 
@@ -158,7 +158,7 @@ export class LiveSession implements WarmSession {
     return {
       spawned: (pid) => {
         this.#pid = pid;
-        this.#held.warden?.watch(pid);
+        this.#held.warden.watch(pid);
       },
       observe: (observation) => this.#observe(observation),
       boundary: () => this.#boundary(),

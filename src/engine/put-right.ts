@@ -25,7 +25,8 @@ import { setUpWorktree } from "./set-up.js";
 /** Everything, when no agent of the phase is at work. */
 export async function putRight(held: HeldRun, phase: string): Promise<void> {
   const attempt = lastAttempt(held.run.state.phases.get(phase));
-  if (attempt === undefined) return;
+  // What is merged has no place of its own any more.
+  if (attempt === undefined || attempt.train.merged !== undefined) return;
   await inTurn(held, async () => {
     await remakeCheckout(held, phase, attempt);
     const checkout = checkoutOf(held, phase);

@@ -28,6 +28,7 @@ import { isOfRun } from "./marker.js";
 import { type PlanFiles, planFiles } from "./plan-files.js";
 import { readPromptTexts } from "./prompt-texts.js";
 import { planOptions } from "./start.js";
+import { postWarden } from "./warden.js";
 
 /** The state a journal leads to; its first event is always there. */
 export function stateOf(events: readonly RunEvent[]): RunState | undefined {
@@ -97,6 +98,7 @@ export async function resumeRun(
     locked.value.release();
     return read;
   }
+  const warden = postWarden(id, equipment.revives?.(id, top));
   const swept = await sweep(isOfRun(id));
   const redact = redactor({ ...process.env, ...equipment.agentEnv });
   const epoch = read.value.state.epoch + 1;
@@ -123,12 +125,16 @@ export async function resumeRun(
   await run.flush();
   // Later, what was done to the checkout may be the user's own doing.
   const interrupted = read.value.state.status === "running" && revived !== undefined;
-  const held = heldRun({ run, store, git, files, texts: texts.value, lock: locked.value, interrupted }, equipment);
+  const held = heldRun(
+    { run, store, git, files, texts: texts.value, lock: locked.value, warden, interrupted },
+    equipment,
+  );
   held.restores = revived !== undefined || (await hasHead(git, run.state));
   try {
     await findCheckouts(held);
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
+    warden.dismiss();
     await run.close();
     locked.value.release();
     return bad({ type: "branch", branch: run.state.branch, why: error.message });

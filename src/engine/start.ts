@@ -22,6 +22,7 @@ import { LiveRun } from "./live-run.js";
 import { isInside, type PlanFiles, planFiles } from "./plan-files.js";
 import { readPromptTexts } from "./prompt-texts.js";
 import { newRunId, prepareSegnoFolder } from "./runs.js";
+import { postWarden } from "./warden.js";
 
 /** A plan in a repository, read and found sound. */
 export interface Prepared {
@@ -95,6 +96,7 @@ export async function startRun(
   const locked = await holdRun(store, id);
   if (!locked.ok) return locked;
   const redact = redactor({ ...process.env, ...equipment.agentEnv });
+  const warden = postWarden(id, equipment.revives?.(id, git.top));
   const run = new LiveRun(await store.create(id, { epoch: 1, redact }), []);
   run.onEvent(equipment.onEvent);
   const done =
@@ -161,7 +163,7 @@ export async function startRun(
   if (untracked.length > 0) run.warn(untrackedText(untracked));
   await run.flush();
   return good(
-    heldRun({ run, store, git, files, texts: texts.value, lock: locked.value, interrupted: false }, equipment),
+    heldRun({ run, store, git, files, texts: texts.value, lock: locked.value, warden, interrupted: false }, equipment),
   );
 }
 
