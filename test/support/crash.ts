@@ -180,7 +180,8 @@ export async function crashAt(
     resumed.code,
     `${first.stdout.slice(-20_000)}\n---- resumed\n${resumed.stdout.slice(-40_000)}${resumed.stderr}`,
   ).toBe(0);
-  expect(differing(place.repo, truth.tree)).toEqual([]);
+  const other = differing(place.repo, truth.tree);
+  if (other.length > 0) throw new Error(`it ended with another tree:\n${other.join("\n")}`);
   expect(git(place.repo, "status", "--porcelain")).toBe("");
   expect(git(place.repo, "branch", "--list", "segno/*")).toBe("");
   expect(git(place.repo, "worktree", "list").split("\n")).toHaveLength(1);
