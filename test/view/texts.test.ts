@@ -7,6 +7,7 @@ import { askedLines } from "../../src/view/asked.js";
 import { RunView } from "../../src/view/board.js";
 import { failureLines } from "../../src/view/failure.js";
 import { gatesReport } from "../../src/view/gates-report.js";
+import { lineOf } from "../../src/view/lines.js";
 import { figuresOf } from "../../src/view/report.js";
 import { statusWords } from "../../src/view/status.js";
 import { summaryTable } from "../../src/view/summary.js";
@@ -167,5 +168,34 @@ describe("what the stand-in writes into a file", () => {
     expect(commentIn("package.json", "x")).toBeUndefined();
     expect(newFile("data.json", "x")).toBe("{}\n");
     expect(newFile("notes.txt", "x")).toBe("x\n");
+  });
+});
+
+describe("log lines say what happened", () => {
+  const at = { v: 2, seq: 1, at: "2026-01-01T00:00:00.000Z", epoch: 1, phase: "2", attempt: 1, command: "c" } as const;
+  const text = (fact: object): string => lineOf({ ...at, ...fact } as unknown as RunEvent)?.text ?? "";
+  const part = (id: string, dependsOn: string[]) => ({ id, dependsOn });
+
+  test("what is skipped, which commit it is, a snapshot, and whether parts run at once", () => {
+    const commit = { type: "commit-made", sha: "abcdef0123456", files: 2, leftOut: [] };
+    expect(text({ type: "commit-skipped", kind: "handover", why: "nothing changed" })).toBe("no changes to commit");
+    expect(text({ ...commit, kind: "merge" })).toContain("with what others merged meanwhile");
+    expect(text({ ...commit, kind: "phase", ref: "refs/segno/x" })).toContain("auto-commit is off: snapshot");
+    const split = { type: "phase-split", cause: "requested", reason: "large" };
+    expect(text({ ...split, parts: [part("2a", []), part("2b", [])] })).toContain("launching in parallel");
+    expect(text({ ...split, parts: [part("2a", []), part("2b", ["2a"])] })).toContain("in order");
+  });
+
+  test("a restart has its number and the limits", () => {
+    const session = {
+      type: "session-started",
+      session: "2/a1/session/3",
+      purpose: "work",
+      promptTokens: 900,
+      resumed: false,
+    };
+    expect(text({ ...session, most: 50, idle: { count: 2, most: 3 } })).toContain(
+      "session 3 of at most 50 (work), prompt about 900 tokens; handovers without a finished task: 2 of at most 3",
+    );
   });
 });

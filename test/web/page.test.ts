@@ -111,6 +111,7 @@ describe.skipIf(CHROMIUM === undefined)("the web page, in Chromium", () => {
     await expectAccessible(past);
     await past.getByRole("link", { name: "Test plan" }).click();
     await past.locator("dd.status.completed").waitFor();
+    await past.getByText(/^After phase \S+$/).waitFor();
     await picture(past, "page");
 
     // With the keyboard alone: a reading, and what it was.
