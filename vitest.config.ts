@@ -41,7 +41,7 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     setupFiles: ["test/support/clean.ts"],
-    coverage: { provider: "v8", include: ["src/**"], reporter: ["text-summary"] },
+    coverage: { provider: "v8", include: ["src/**/*.{ts,tsx}"], reporter: ["text-summary"] },
     projects: [
       { extends: true, test: { name: "fast", include: ["test/**/*.test.ts"], exclude: REAL } },
       {

@@ -127,6 +127,8 @@ export interface Agent {
   reads: readonly string[];
   /** What to do where it is missing, or not logged in. */
   help: { install: string; login: string };
+  /** Whether a file is called as it calls those it writes before it renames them: one that is killed leaves them. */
+  isDraft(name: string): boolean;
   /** What its model sees as the name of one of Segno's tools. */
   toolName(tool: ToolName): string;
   /** Who is named beside the user in a commit. */

@@ -1,4 +1,5 @@
 /** Segno's marks in the user's plan. */
+import { filesAt } from "../git/trees.js";
 import type { Plan, PlanMark } from "../plan/model.js";
 import { markPlanFile } from "../plan/write-back.js";
 import { partsIn } from "../plan/write-parts.js";
@@ -33,14 +34,16 @@ export async function markPlan(
   const write = (file: string, content: string): string =>
     partsIn(plan, file, markPlanFile(plan, file, content, said), root, parts);
   const marked = new Map<string, string>();
-  for (const file of filesToMark(plan, root)) {
+  const files = filesToMark(plan, root);
+  const committed = await filesAt(git, commit, files);
+  for (const file of files) {
     const current = held.readPlanFile(file);
     if (typeof current === "string") {
       const next = write(file, current);
       if (next !== current) held.writePlanFile(file, next);
     }
-    const committed = await git.attempt(["cat-file", "blob", `${commit}:${file}`]);
-    if (committed.ok) marked.set(file, write(file, committed.stdout));
+    const before = committed.get(file);
+    if (before !== undefined) marked.set(file, write(file, before));
   }
   return marked;
 }

@@ -1,5 +1,6 @@
 /** The plan as it is in the checkout now: what the user wrote, never what an agent did to it. */
 import { createHash } from "node:crypto";
+import { filesAt } from "../git/trees.js";
 import type { Plan } from "../plan/model.js";
 import { parsePlan } from "../plan/parse.js";
 import { markPlanFile } from "../plan/write-back.js";
@@ -28,11 +29,7 @@ export const samePlan = (a: Plan, b: Plan): boolean =>
 export async function takeUpPlanChanges(held: HeldRun, revised: readonly string[] = []): Promise<void> {
   const { run, git, readPlanFile } = held;
   const { plan, config, format } = run.state;
-  const committed = new Map<string, string>();
-  for (const file of plan.files) {
-    const shown = await git.attempt(["cat-file", "blob", `HEAD:${file}`]);
-    if (shown.ok) committed.set(file, shown.stdout);
-  }
+  const committed = await filesAt(git, "HEAD", plan.files);
   const read = (path: string) => {
     const now = readPlanFile(path);
     return typeof now === "string" && run.agentsPlans.has(contentHash(now)) ? (committed.get(path) ?? now) : now;

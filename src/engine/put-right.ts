@@ -5,11 +5,13 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { dropDeadLocks } from "../git/dead-locks.js";
+import { removeDrafts } from "../git/drafts.js";
 import { asGitError, Git, GitError } from "../git/git.js";
+import { openFiles } from "../git/open-files.js";
 import { makeReadable } from "../git/permissions.js";
 import { restoreBranch } from "../git/restore.js";
 import { putSettingsBack } from "../git/settings.js";
-import { hasLooseRefs, readSigns } from "../git/signs.js";
+import { hasLooseRefs, hasStash, readSigns } from "../git/signs.js";
 import { type Stash, stashesSince } from "../git/stashes.js";
 import { putSubmodulesBack } from "../git/submodules.js";
 import { branchesElsewhere, ensureWorktree } from "../git/worktree.js";
@@ -36,8 +38,12 @@ export async function putRight(held: HeldRun, phase: string): Promise<void> {
     if (locks.length > 0) held.run.warn(`A git that was ended had left ${locks.join(", ")}: removed.`, phase);
     await restore(held, phase, attempt, checkout);
     putFilesBack(held, phase, attempt);
-    const files = await makeReadable(git).catch(asGitError);
-    if (!(files instanceof GitError) && files.length > 0)
+    const open = await openFiles(git);
+    const drafts = removeDrafts(git, open.untracked, held.agent.isDraft, attempt.startedAt);
+    if (drafts.length > 0)
+      held.run.warn(`An agent that was ended had left half-written files: removed ${drafts.join(", ")}.`, phase);
+    const files = makeReadable(git, open);
+    if (files.length > 0)
       held.run.warn(`Files that could not be read any more can be read again: ${files.slice(0, 10).join(", ")}`, phase);
     const moved = await putSubmodulesBack(git, attempt.origin.baseline, held.run.state.run, textOf(held, phase)).catch(
       asGitError,
@@ -116,6 +122,7 @@ export async function lookAround(
 /** What the phase's sessions stashed and nobody took. */
 export async function stashesOf(held: HeldRun, phase: string, { startedAt }: Attempt, git: Git): Promise<Stash[]> {
   const { branch, top } = checkoutOf(held, phase);
+  if (!hasStash(top)) return [];
   const elsewhere = await branchesElsewhere(git, top).catch(asGitError);
   const others = elsewhere instanceof GitError ? [] : elsewhere;
   return stashesSince(git, startedAt, new Set(others.filter((other) => other !== branch)));

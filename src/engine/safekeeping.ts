@@ -7,12 +7,14 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { bringBack, writePaths } from "../git/aside.js";
 import { asGitError, type Git, GitError } from "../git/git.js";
+import { readSigns } from "../git/signs.js";
 import { snapshotTree, treeChanges } from "../git/trees.js";
+import { checkoutOf } from "./checkout.js";
 import type { HeldRun } from "./held-run.js";
 
 interface Kept {
   tree: string;
-  /** What it was built on. */
+  /** The commit, or in older ones the tree, that it was built on. */
   base: string;
   tasks: string[];
 }
@@ -31,7 +33,9 @@ export async function keepWork(held: HeldRun, phase: string, git: Git, tasks: re
 }
 
 async function keep(held: HeldRun, phase: string, git: Git, tasks: readonly string[]): Promise<void> {
-  const note = { tree: await snapshotTree(git), base: await git.line(["rev-parse", "HEAD^{tree}"]), tasks };
+  const { branch, top } = checkoutOf(held, phase);
+  const base = readSigns(top, branch).tip ?? (await git.line(["rev-parse", "HEAD"]));
+  const note = { tree: await snapshotTree(git), base, tasks };
   const blob = await git.line(["hash-object", "-w", "--stdin"], { input: JSON.stringify(note) });
   const refs = [`update ${refOf(held, phase, "tree")} ${note.tree}`, `update ${refOf(held, phase, "note")} ${blob}`];
   await git.raw(["update-ref", "--stdin"], { input: `${refs.join("\n")}\n` });
@@ -60,7 +64,8 @@ export async function bringFilesBack(held: HeldRun, phase: string, git: Git, bas
 
 /** It is in a commit now. */
 export async function forgetWork(held: HeldRun, phase: string, git: Git): Promise<void> {
-  for (const what of ["tree", "note"] as const) await git.attempt(["update-ref", "-d", refOf(held, phase, what)]);
+  const refs = (["tree", "note"] as const).map((what) => `delete ${refOf(held, phase, what)}\n`);
+  await git.attempt(["update-ref", "--stdin"], { input: refs.join("") });
 }
 
 async function read(git: Git, ref: string): Promise<Kept | undefined> {

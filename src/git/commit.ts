@@ -63,17 +63,15 @@ async function findCommit(git: Git, { head, run, command }: CommitRequest): Prom
 
 const INDEX_TRIES = 30;
 
-const changedPaths = (git: Git, sha: string): Promise<string[]> =>
-  git.nulSeparated(["diff-tree", "-r", "-z", "--no-renames", "--name-only", `${sha}^`, sha]);
-
 export async function commitChanges(git: Git, request: CommitRequest): Promise<CommitOutcome> {
-  const made = await findCommit(git, request);
-  if (made !== undefined) {
-    const paths = await changedPaths(git, made);
-    await repairIndex(git, made, request.staged);
-    return { type: "made", sha: made, files: paths.length, leftOut: [] };
-  }
   const head = await git.line(["rev-parse", "HEAD"]);
+  // Where HEAD has not moved, there is no commit of anybody's to look for.
+  const moved = head !== request.head;
+  const made = moved ? await findCommit(git, request) : undefined;
+  if (made !== undefined) {
+    const files = await repairIndex(git, made, request.staged);
+    return { type: "made", sha: made, files, leftOut: [] };
+  }
   const branch = await git.attempt(["symbolic-ref", "--short", "--quiet", "HEAD"]);
   if (branch.stdout.trim() !== request.branch) {
     return {
@@ -81,14 +79,13 @@ export async function commitChanges(git: Git, request: CommitRequest): Promise<C
       why: `The branch was switched from ${request.branch} to ${branch.stdout.trim() || "no branch"} while the phase worked. Nothing was committed: the work is in the working tree. Switch back, then resume.`,
     };
   }
-  const descends = await git.attempt(["merge-base", "--is-ancestor", request.head, head]);
-  if (!descends.ok) {
+  if (moved && !(await git.attempt(["merge-base", "--is-ancestor", request.head, head])).ok) {
     return {
       type: "failed",
       why: `HEAD was moved from ${request.head.slice(0, 9)} to ${head.slice(0, 9)}, which does not contain it. Nothing was committed and nothing was lost: look at it with git log and git reflog.`,
     };
   }
-  const foreign = await inspectForeign(git, request, head);
+  const foreign = moved ? await inspectForeign(git, request, head) : undefined;
   if (foreign !== undefined) return foreign;
   const unfinished = await unfinishedOperation(git);
   if (unfinished !== undefined && !(request.merging === true && unfinished === "merge")) {
@@ -136,10 +133,7 @@ export async function commitChanges(git: Git, request: CommitRequest): Promise<C
       return { type: "refused", why: `a hook of the repository refuses the commit: ${lastLine(said)}`, output: said };
     }
     const sha = await git.line(["rev-parse", "HEAD"]);
-    // What a hook added is in the commit too.
-    const committed = await changedPaths(git, sha);
-    await repairIndex(git, sha, request.staged);
-    return { type: "made", sha, files: committed.length, leftOut };
+    return { type: "made", sha, files: await repairIndex(git, sha, request.staged), leftOut };
   });
 }
 
@@ -148,6 +142,7 @@ const isMerging = async (git: Git): Promise<boolean> =>
 
 /** Paths that `.gitmodules` names: their commits are content like any other. */
 async function registeredSubmodules(git: Git): Promise<Set<string>> {
+  if (!existsSync(join(git.top, ".gitmodules"))) return new Set();
   const listed = await git.attempt(["config", "--file", ".gitmodules", "--get-regexp", "^submodule\\..*\\.path$"]);
   return new Set(listed.stdout.split("\n").map((line) => line.slice(line.indexOf(" ") + 1)));
 }
@@ -250,16 +245,20 @@ const messageText = ({ message, run, command, trailers }: CommitRequest): string
   return `${message}\n\n${all.map(([name, value]) => `${name}: ${value}`).join("\n")}\n`;
 };
 
-/** Without this the user's index still holds the old versions, and their next commit would revert ours. */
-async function repairIndex(git: Git, sha: string, staged: readonly string[]): Promise<void> {
+/**
+ * Without this the user's index still holds the old versions, and their next commit would revert ours. How many files
+ * the commit holds, those that a hook added included.
+ */
+async function repairIndex(git: Git, sha: string, staged: readonly string[]): Promise<number> {
   const theirs = new Set(staged);
-  const changes = (await treeChanges(git, `${sha}^`, sha)).filter(({ path }) => !theirs.has(path));
-  if (changes.length === 0) return;
+  const committed = await treeChanges(git, `${sha}^`, sha);
+  const changes = committed.filter(({ path }) => !theirs.has(path));
+  if (changes.length === 0) return committed.length;
   const input = changes.map(entryLine).join("");
   // An editor may hold the index for a moment; the commit itself is made.
   for (let tries = 1; ; tries++) {
     const moved = await git.attempt(["update-index", "-z", "--index-info"], { input });
-    if (moved.ok || tries >= INDEX_TRIES) break;
+    if (moved.ok || tries >= INDEX_TRIES) return committed.length;
     await sleep(100);
   }
 }

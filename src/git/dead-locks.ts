@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from "node:
 import { platform } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { gitPlaces } from "./signs.js";
+import { gitPlaces } from "./places.js";
 
 /** Of the checkout, and of all checkouts together. */
 const OWN = ["index.lock", "HEAD.lock"];

@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Git } from "./git.js";
-import { gitPlaces } from "./signs.js";
+import { gitPlaces } from "./places.js";
 
 export async function hideFromAgent(
   git: Git,

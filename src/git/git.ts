@@ -1,5 +1,5 @@
 /** Runs git. Arguments are never joined to a shell string, and paths are never taken for patterns. */
-import { execa } from "execa";
+import { spawn } from "node:child_process";
 
 export class GitError extends Error {
   readonly args: readonly string[];
@@ -25,6 +25,14 @@ export interface GitOptions {
   timeoutMs?: number;
 }
 
+interface Ended {
+  ok: boolean;
+  stdout: Buffer;
+  stderr: string;
+}
+
+const KILL_AFTER_MS = 5_000;
+
 export class Git {
   readonly top: string;
   constructor(top: string) {
@@ -48,34 +56,80 @@ export class Git {
     args: readonly string[],
     options: GitOptions = {},
   ): Promise<{ ok: boolean; stdout: string; stderr: string }> {
-    const result = await execa("git", args, {
-      cwd: this.top,
-      reject: false,
-      stripFinalNewline: false,
-      // A Ctrl-C at the terminal is for Segno, which ends the run cleanly; git finishes what it is doing.
-      detached: true,
-      ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs, forceKillAfterDelay: 5_000 }),
-      maxBuffer: 512 * 1024 * 1024,
-      ...(options.input === undefined ? { stdin: "ignore" } : { input: options.input }),
-      env: {
-        // Not for commits: the user's hooks would inherit it, and their own patterns would match nothing.
-        ...(args[0] === "commit" ? {} : { GIT_LITERAL_PATHSPECS: "1" }),
-        GIT_TERMINAL_PROMPT: "0",
-        GIT_EDITOR: "true",
-        // A key that wants a passphrase must fail, not wait for somebody.
-        SSH_ASKPASS_REQUIRE: "never",
-        GPG_TTY: "",
-        GIT_OPTIONAL_LOCKS: "0",
-        ...(options.index === undefined ? {} : { GIT_INDEX_FILE: options.index }),
-      },
-    });
-    const late = result.timedOut
-      ? `\nit took longer than ${(options.timeoutMs ?? 0) / 60_000} minutes and was ended`
-      : "";
-    return { ok: result.exitCode === 0, stdout: result.stdout, stderr: `${result.stderr}${late}` };
+    const { ok, stdout, stderr } = await this.#ended(args, options);
+    return { ok, stdout: stdout.toString("utf8"), stderr };
   }
 
   async nulSeparated(args: readonly string[], options: GitOptions = {}): Promise<string[]> {
     return (await this.raw(args, options)).split("\0").filter((path) => path !== "");
+  }
+
+  /** Contents of objects, named as git names them (`HEAD:file`); undefined where there is none. One process for all. */
+  async contents(names: readonly string[]): Promise<(string | undefined)[]> {
+    if (names.length === 0) return [];
+    // A name with a line break cannot be told from two.
+    if (names.some((name) => name.includes("\n"))) {
+      const shown = names.map((name) => this.attempt(["cat-file", "blob", name]));
+      return (await Promise.all(shown)).map(({ ok, stdout }) => (ok ? stdout : undefined));
+    }
+    const { stdout } = await this.#ended(["cat-file", "--batch"], { input: `${names.join("\n")}\n` });
+    let at = 0;
+    return names.map(() => {
+      const end = stdout.indexOf(10, at);
+      const [, type, size] = stdout.toString("utf8", at, end < 0 ? at : end).split(" ");
+      at = end + 1;
+      if (end < 0 || size === undefined || !/^\d+$/.test(size)) return undefined;
+      const content = stdout.toString("utf8", at, at + Number(size));
+      at += Number(size) + 1;
+      return type === "blob" ? content : undefined;
+    });
+  }
+
+  #ended(args: readonly string[], { index, input, timeoutMs }: GitOptions): Promise<Ended> {
+    return new Promise((resolve) => {
+      const child = spawn("git", args, {
+        cwd: this.top,
+        stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+        // A Ctrl-C at the terminal is for Segno, which ends the run cleanly; git finishes what it is doing.
+        detached: true,
+        env: {
+          ...process.env,
+          // Not for commits: the user's hooks would inherit it, and their own patterns would match nothing.
+          ...(args[0] === "commit" ? {} : { GIT_LITERAL_PATHSPECS: "1" }),
+          GIT_TERMINAL_PROMPT: "0",
+          GIT_EDITOR: "true",
+          // A key that wants a passphrase must fail, not wait for somebody.
+          SSH_ASKPASS_REQUIRE: "never",
+          GPG_TTY: "",
+          GIT_OPTIONAL_LOCKS: "0",
+          ...(index === undefined ? {} : { GIT_INDEX_FILE: index }),
+        },
+      });
+      const out: Buffer[] = [];
+      const errors: Buffer[] = [];
+      let late = "";
+      const timers: NodeJS.Timeout[] = [];
+      const end = (ok: boolean, said = ""): void => {
+        for (const timer of timers) clearTimeout(timer);
+        resolve({ ok, stdout: Buffer.concat(out), stderr: `${Buffer.concat(errors)}${said}${late}` });
+      };
+      child.stdout?.on("data", (data: Buffer) => out.push(data));
+      child.stderr?.on("data", (data: Buffer) => errors.push(data));
+      child.once("error", (error) => end(false, error.message));
+      child.once("close", (code) => end(code === 0));
+      if (timeoutMs !== undefined) {
+        const stop = (): void => {
+          late = `\nit took longer than ${timeoutMs / 60_000} minutes and was ended`;
+          // What it started may hold its output open for ever.
+          child.once("exit", () => [child.stdout, child.stderr].forEach((stream) => void stream?.destroy()));
+          child.kill("SIGTERM");
+          timers.push(setTimeout(() => child.kill("SIGKILL"), KILL_AFTER_MS));
+        };
+        timers.push(setTimeout(stop, timeoutMs));
+      }
+      // A git that ends before it has read everything says why by its exit code.
+      child.stdin?.on("error", () => {});
+      child.stdin?.end(input);
+    });
   }
 }

@@ -19,20 +19,37 @@ export async function inspectChanges(git: Git, changes: readonly TreeChange[], l
   if (stored.length === 0) return [];
   const input = stored.map(({ blob }) => `${blob}\n`).join("");
   const sizes = (await git.line(["cat-file", "--batch-check=%(objectsize)"], { input })).split("\n").map(Number);
-  for (let at = 0; at < stored.length; at += AT_ONCE) {
-    const some = stored
-      .slice(at, at + AT_ONCE)
-      .map((change, n) => inspectFile(git, change, sizes[at + n] ?? 0, limits));
-    findings.push(...(await Promise.all(some)).flat());
+  const sized = stored.map((change, n) => ({ ...change, size: sizes[n] ?? 0 }));
+  for (const { path, size } of sized)
+    if (size > limits.maxFileBytes)
+      findings.push({ path, line: 0, what: `too large: ${megabytes(size)} (max_file_mb)` });
+  for (const some of inPortions(sized.filter(({ size }) => size <= limits.maxFileBytes))) {
+    const contents = await git.contents(some.map(({ blob }) => blob));
+    for (const [n, file] of some.entries()) findings.push(...(await inspectFile(file, contents[n] ?? "", limits)));
   }
   return findings;
 }
 
-const AT_ONCE = 8;
+type Sized = TreeChange & { size: number };
 
-async function inspectFile(git: Git, { path, blob }: TreeChange, size: number, limits: SizeLimits): Promise<Finding[]> {
-  if (size > limits.maxFileBytes) return [{ path, line: 0, what: `too large: ${megabytes(size)} (max_file_mb)` }];
-  const content = await git.raw(["cat-file", "blob", blob]);
+/** Bytes that are held at once; a file that is larger comes alone. */
+const PORTION = 16_000_000;
+
+function inPortions(files: readonly Sized[]): Sized[][] {
+  const portions: Sized[][] = [];
+  let left = 0;
+  for (const file of files) {
+    if (file.size > left || portions.length === 0) {
+      portions.push([]);
+      left = PORTION;
+    }
+    portions.at(-1)?.push(file);
+    left -= file.size;
+  }
+  return portions;
+}
+
+async function inspectFile({ path, size }: Sized, content: string, limits: SizeLimits): Promise<Finding[]> {
   if (!content.includes("\0")) return findSecrets(path, content.slice(0, SEARCHED));
   return size > limits.maxBinaryBytes
     ? [{ path, line: 0, what: `a binary file of ${megabytes(size)} (max_binary_mb)` }]

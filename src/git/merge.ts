@@ -3,9 +3,10 @@
  * then swapped in as a merge commit, if the branch is still where it was.
  */
 import { existsSync, lstatSync, readFileSync, rmSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { type Git, GitError } from "./git.js";
 import { TRAILERS, trailerFormat } from "./history.js";
+import { ownPath } from "./places.js";
 import { entryLine, isSegnoPath, type TreeChange, treeChanges, withPrivateIndex } from "./trees.js";
 
 export const tipOf = (git: Git, branch: string): Promise<string> =>
@@ -23,7 +24,7 @@ export async function changedSinceParting(git: Git, a: string, b: string): Promi
 
 /** A git that was ended leaves its lock; in a worktree of ours nobody else holds one. */
 async function dropStaleLock(worktree: Git): Promise<void> {
-  rmSync(resolve(worktree.top, await worktree.line(["rev-parse", "--git-path", "index.lock"])), { force: true });
+  rmSync(await ownPath(worktree, "index.lock"), { force: true });
 }
 
 /**

@@ -2,17 +2,14 @@
 import { chmodSync, lstatSync } from "node:fs";
 import { join } from "node:path";
 import type { Git } from "./git.js";
+import type { OpenFiles } from "./open-files.js";
 
 const READ = 0o400;
 const ENTER = 0o700;
 
 /** Makes what changed readable again, where it is ours; its names. */
-export async function makeReadable(git: Git): Promise<string[]> {
-  const listed = await git.attempt(["ls-files", "-z", "--others", "--modified", "--exclude-standard"]);
-  const paths = new Set(listed.stdout.split("\0").filter((path) => path !== ""));
-  // Folders that cannot be entered are named only in what git says of them.
-  for (const [, folder] of listed.stderr.matchAll(/could not open directory '(.+?)\/?'/g))
-    if (folder !== undefined) paths.add(folder);
+export function makeReadable(git: Git, { untracked, modified, closed }: OpenFiles): string[] {
+  const paths = new Set([...untracked, ...modified, ...closed]);
   const mended: string[] = [];
   const mend = (path: string): void => {
     const full = join(git.top, path);

@@ -5,7 +5,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Git } from "./git.js";
-import { gitPlaces } from "./signs.js";
+import { gitPlaces } from "./places.js";
 
 /** Of these an agent may change what it likes. */
 const FREE = /^(branch|submodule|gc|maintenance|color|advice|lfs)\./i;

@@ -2,8 +2,9 @@
  * What git looks like from its files alone: cheap enough for a look between any two calls of a model. Where a repository
  * keeps its references in another way nothing is seen here, and git itself is asked later.
  */
-import { existsSync, readFileSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { gitPlaces, textOf } from "./places.js";
 
 export interface Signs {
   /** Whether the checkout is there at all. */
@@ -14,24 +15,6 @@ export interface Signs {
   tip: string | undefined;
   /** The size of the list of stashes: it grows with each. */
   stashes: number;
-}
-
-export interface GitPlaces {
-  /** The git directory of the checkout, and what all checkouts of the repository share. */
-  own: string;
-  common: string;
-}
-
-/** Undefined where there is no checkout. */
-export function gitPlaces(top: string): GitPlaces | undefined {
-  const path = join(top, ".git");
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return undefined;
-  const named = found.isDirectory() ? path : /^gitdir: (.+)$/m.exec(readFileSync(path, "utf8"))?.[1]?.trim();
-  if (named === undefined) return undefined;
-  const own = resolve(top, named);
-  const common = textOf(join(own, "commondir"))?.trim();
-  return { own, common: common === undefined ? own : resolve(own, common) };
 }
 
 export function readSigns(top: string, branch: string): Signs {
@@ -46,6 +29,12 @@ export function readSigns(top: string, branch: string): Signs {
   };
 }
 
+/** Whether anything may be stashed: only where that is a file it can be known without asking git. */
+export const hasStash = (top: string): boolean => {
+  const places = gitPlaces(top);
+  return places === undefined || !hasLooseRefs(top) || existsSync(join(places.common, "logs/refs/stash"));
+};
+
 /** Whether references are files here, so that a missing one means something. */
 export const hasLooseRefs = (top: string): boolean => {
   const places = gitPlaces(top);
@@ -57,12 +46,4 @@ function packed(common: string, ref: string): string | undefined {
     ?.split("\n")
     .find((candidate) => candidate.endsWith(` ${ref}`));
   return line?.split(" ")[0];
-}
-
-function textOf(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return undefined;
-  }
 }

@@ -1,9 +1,9 @@
 /** What must be known of the repository before a run or a phase begins. */
 
 import { existsSync, statSync } from "node:fs";
-import { resolve } from "node:path";
 import type { ChangedFile } from "../run/changed-file.js";
 import { Git } from "./git.js";
+import { ownPath } from "./places.js";
 import { isSegnoPath, snapshotTree } from "./trees.js";
 
 export type RepositoryProblem =
@@ -37,7 +37,7 @@ export async function openRepository(folder: string, { detached } = { detached: 
   if (!head.ok) return { ok: false, problem: "no-commit", detail: git.top };
   const unfinished = await unfinishedOperation(git);
   if (unfinished !== undefined) return { ok: false, problem: "unfinished", detail: unfinished };
-  const [lock = ""] = [resolve(git.top, await git.line(["rev-parse", "--git-path", "index.lock"]))];
+  const lock = await ownPath(git, "index.lock");
   if (existsSync(lock) && Date.now() - statSync(lock).mtimeMs > OLD_LOCK_MS)
     return { ok: false, problem: "locked", detail: lock };
   const sparse = await git.attempt(["config", "--bool", "core.sparseCheckout"]);
@@ -56,8 +56,8 @@ export async function openRepository(folder: string, { detached } = { detached: 
 }
 
 export async function unfinishedOperation(git: Git): Promise<string | undefined> {
-  const paths = (await git.raw(["rev-parse", ...UNFINISHED.flatMap((name) => ["--git-path", name])])).split("\n");
-  const found = UNFINISHED.find((_, index) => existsSync(resolve(git.top, paths[index] ?? "")));
+  const paths = await Promise.all(UNFINISHED.map((name) => ownPath(git, name)));
+  const found = UNFINISHED.find((_, index) => existsSync(paths[index] ?? ""));
   return found
     ?.toLowerCase()
     .replace(/_head|_log/, "")

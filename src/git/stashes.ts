@@ -1,5 +1,6 @@
 /** Stashes that were made while a phase worked: what is in them is in no commit. Segno never touches one. */
 import type { Git } from "./git.js";
+import { hasStash } from "./signs.js";
 
 export interface Stash {
   /** As git calls it now: `stash@{0}`. */
@@ -9,6 +10,7 @@ export interface Stash {
 
 /** Newest first. `others`: branches that are checked out elsewhere; what was stashed there is not this checkout's. */
 export async function stashesSince(git: Git, since: string, others: ReadonlySet<string>): Promise<Stash[]> {
+  if (!hasStash(git.top)) return [];
   const log = await git.attempt(["log", "-g", "--format=%H%x00%ct%x00%gs", "refs/stash"]);
   if (!log.ok) return [];
   // Git counts in seconds.

@@ -4,15 +4,16 @@
  */
 import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import type { Git } from "./git.js";
+import { ownPath } from "./places.js";
 
 /** A private index that starts as a copy of the user's, for its stat cache: unchanged files need not be read again. */
 export async function withPrivateIndex<T>(git: Git, use: (index: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "segno-index-"));
   const index = join(folder, "index");
   try {
-    const own = resolve(git.top, await git.line(["rev-parse", "--git-path", "index"]));
+    const own = await ownPath(git, "index");
     if (existsSync(own)) copyIndex(own, index);
     return await use(index);
   } finally {
@@ -67,4 +68,11 @@ export async function treeChanges(git: Git, from: string, to: string): Promise<T
     });
   }
   return changes;
+}
+
+/** Files as a commit or tree has them; those it does not have are left out. */
+export async function filesAt(git: Git, tree: string, paths: readonly string[]): Promise<Map<string, string>> {
+  const contents = await git.contents(paths.map((path) => `${tree}:${path}`));
+  const found = paths.map((path, n) => [path, contents[n]] as const);
+  return new Map(found.filter((entry): entry is readonly [string, string] => entry[1] !== undefined));
 }

@@ -73,6 +73,7 @@ const toy: Agent = {
   reads: [],
   abilities: { stop: "cancel", usage: "never", compaction: "own", refuses: false, tells: false, resume: false },
   help: { install: "Build it.", login: "None." },
+  isDraft: () => false,
   toolName: (tool) => tool,
   credit: (model) => `Toy (${model}) <toy@segno.invalid>`,
   priceOf: () => undefined,

@@ -44,8 +44,8 @@ interface Harm {
   says?: RegExp;
   /** What the model is told. */
   told?: RegExp;
-  /** Tasks whose work it destroyed. */
-  redone?: string[];
+  /** What is committed with the phase's own. */
+  commits?: string;
 }
 
 const HARM: [string, Harm][] = [
@@ -86,6 +86,15 @@ const HARM: [string, Harm][] = [
       command:
         "git config remote.origin.url https://evil.invalid/x.git; git config core.fsmonitor true; mkdir -p $(git rev-parse --git-path hooks); printf '#!/bin/sh\\ntouch /tmp/segno-never\\n' > $(git rev-parse --git-path hooks)/post-commit; chmod +x $(git rev-parse --git-path hooks)/post-commit",
       says: /settings of the repository were changed.*remote\.origin\.url.*hooks\/post-commit/,
+    },
+  ],
+  [
+    "killed while it writes a file",
+    {
+      // What an agent leaves that was ended between writing and renaming; a file of the user's is called alike.
+      command: "echo half > out/1-9.txt.tmp.4242.0123456789ab; touch -d 2020-01-01 theirs.txt.tmp.1.ba9876543210",
+      says: /half-written files: removed out\/1-9\.txt\.tmp/,
+      commits: "theirs.txt.tmp.1.ba9876543210",
     },
   ],
   ["files without permission", { command: "chmod 000 out/1-1.txt", says: /can be read again: out\/1-1\.txt/ }],
@@ -129,6 +138,7 @@ describe.concurrent.each(["checkout", "worktree"] as const)("an agent, in the mi
     expect(git(repo, "symbolic-ref", "--short", "HEAD")).toBe("main");
     for (const file of ["out/1-1.txt", "out/1-2.txt", "out/1-3.txt"])
       expect(git(repo, "ls-tree", "-r", "--name-only", "HEAD")).toContain(file);
+    expect(git(repo, "ls-tree", "-r", "--name-only", "HEAD").match(/\S*\.tmp\.\S*/)?.[0]).toBe(harm.commits);
     expect(git(repo, "status", "--porcelain", "--", ":!.segno")).toBe("");
     expect(git(repo, "merge-base", "--is-ancestor", "theirs", "main")).toBe("");
     expect(git(repo, "log", "-1", "--format=%s", "theirs")).toBe("second");

@@ -62,7 +62,7 @@ describe("secrets", () => {
       "node_modules/hono/dist",
       "node_modules/commander",
       "node_modules/yaml",
-      "node_modules/execa",
+      "node_modules/commander",
     ];
     const hits: string[] = [];
     let files = 0;

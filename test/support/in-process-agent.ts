@@ -56,6 +56,7 @@ export function inProcessAgent(options: InProcessOptions): Agent {
     abilities: { stop: "boundary", usage: "call", compaction: "vetoed", refuses: true, tells: true, resume: true },
     reads: [],
     help: { install: "It is here.", login: "It needs none." },
+    isDraft: (name) => /\.tmp\.[\d.a-f]+$/.test(name),
     toolName: (tool) => PREFIX + tool,
     credit: (model) => `In process (${model}) <in-process@segno.invalid>`,
     priceOf: () => ({ input: 3, output: 15 }),

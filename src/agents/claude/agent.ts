@@ -22,6 +22,8 @@ export function claudeAgent(executable: string | undefined): Agent {
         "Install it (npm install -g @anthropic-ai/claude-code), or reinstall Segno with its optional dependencies.",
       login: "Start `claude` once and log in, or set ANTHROPIC_API_KEY.",
     },
+    // `name.tmp.PID.HEX` or `name.tmp.HEX`, beside the file it is about to be.
+    isDraft: (name) => /.\.tmp\.(?:[0-9a-f]{8}|\d+\.[0-9a-f]{12})$/.test(name),
     toolName,
     credit: (model) => `Claude (${model}) <noreply@anthropic.com>`,
     priceOf,

@@ -1,10 +1,10 @@
 /** Whether Claude Code can be started and is logged in, found out without a model call. */
+import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { query, type SDKUserMessage } from "@anthropic-ai/claude-agent-sdk";
-import { execa } from "execa";
 import type { AgentCheck } from "../agent.js";
 import { MARKER, sweep } from "../processes.js";
 import { PromptQueue } from "../prompt-queue.js";
@@ -54,9 +54,10 @@ export async function checkQuickly(
   const key = KEYS.find((name) => (env[name] ?? "") !== "");
   const path = executable ?? bundled();
   if (key === undefined || path === undefined) return checkClaude(executable, env, cwd);
-  const started = await execa(path, ["--version"], { env, extendEnv: false, cwd, reject: false, timeout: LIMIT_MS });
-  if (started.exitCode === 0) return { ok: true, account: key };
-  return { ok: false, problem: "missing", detail: started.shortMessage ?? "it does not start" };
+  const failed = await new Promise<Error | null>((resolve) => {
+    execFile(path, ["--version"], { env, cwd, timeout: LIMIT_MS }, (error) => resolve(error));
+  });
+  return failed === null ? { ok: true, account: key } : { ok: false, problem: "missing", detail: failed.message };
 }
 
 function bundled(): string | undefined {

@@ -2,6 +2,7 @@ import { asideRef, setAside } from "../../git/aside.js";
 import { type CommitOutcome, type CommitRequest, commitChanges, keepSnapshot } from "../../git/commit.js";
 import { GitError } from "../../git/git.js";
 import { PARTIAL, TRAILERS, taskTrailer } from "../../git/history.js";
+import { filesAt } from "../../git/trees.js";
 import { markPlanFile } from "../../plan/write-back.js";
 import { withoutParts } from "../../plan/write-parts.js";
 import { type CommitKind, commandId } from "../../run/command.js";
@@ -190,7 +191,7 @@ async function marksFor(
   const { worktree } = origin;
   const none = new Map<string, string>();
   if (kind === "handover" || (kind === "phase" && worktree !== undefined)) return none;
-  if (kind === "merge") return merge === undefined ? none : plansAt(held, merge.base);
+  if (kind === "merge") return merge === undefined ? none : filesAt(held.git, merge.base, held.run.state.plan.files);
   const marked = await markPlan(
     held,
     phase,
@@ -198,15 +199,6 @@ async function marksFor(
     "HEAD",
   );
   return worktree === undefined ? marked : none;
-}
-
-async function plansAt({ git, run }: HeldRun, commit: string): Promise<Map<string, string>> {
-  const contents = new Map<string, string>();
-  for (const file of run.state.plan.files) {
-    const shown = await git.attempt(["cat-file", "blob", `${commit}:${file}`]);
-    if (shown.ok) contents.set(file, shown.stdout);
-  }
-  return contents;
 }
 
 /** What was stashed while the phase worked is in no commit: somebody should know. */
@@ -264,11 +256,9 @@ async function reportPlanEdits(held: HeldRun, phase: string, state: Attempt): Pr
   const { read: readPlanFile } = planFiles(top);
   const files: string[] = [];
   const seen: string[] = [];
-  for (const file of plan.files) {
-    const before = await git.attempt(["cat-file", "blob", `${state.origin.baseline}:${file}`]);
+  for (const [file, before] of await filesAt(git, state.origin.baseline, plan.files)) {
     const now = readPlanFile(file);
-    if (!before.ok || typeof now !== "string" || now === before.stdout || run.agentsPlans.has(contentHash(now)))
-      continue;
+    if (typeof now !== "string" || now === before || run.agentsPlans.has(contentHash(now))) continue;
     const tasksDone = [...state.progress.tasksDone, ...tasksOfParts(run.state, state)];
     const variants = (source: string) => [
       source,
@@ -279,9 +269,9 @@ async function reportPlanEdits(held: HeldRun, phase: string, state: Attempt): Pr
       ),
     ];
     // After an interrupted commit the marks are already there, and they are ours.
-    if (variants(before.stdout).includes(now)) continue;
+    if (variants(before).includes(now)) continue;
     // So is what is said there of the parts of a phase that was split.
-    if (variants(before.stdout).map(withoutParts).includes(withoutParts(now))) continue;
+    if (variants(before).map(withoutParts).includes(withoutParts(now))) continue;
     files.push(file);
     seen.push(...variants(now).map(contentHash));
   }
