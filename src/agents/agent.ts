@@ -97,6 +97,8 @@ export interface SessionOptions {
   readOnly: boolean;
   /** Load no settings of the user or the project. */
   isolated: boolean;
+  /** Whether it may compact its context by itself; else it is to be switched off, where it can be. */
+  compacts: boolean;
   /** The agent's own session to take up again; only where `canResume` said so. */
   resume: string | undefined;
   /** The agent's own sandbox for shell commands, and tools it may or may not use, as the agent calls them. */
@@ -135,6 +137,8 @@ export interface Agent {
   credit(model: string): string;
   /** Undefined where it is not known. */
   priceOf(model: string): Price | undefined;
+  /** Tells the accounts that an environment may mean from each other, and nothing else of them. */
+  account(env: Readonly<Record<string, string>>): string;
   /** Whether it can be started and used, found out without a model call. */
   check(env: Record<string, string>, cwd: string): Promise<AgentCheck>;
   /** Only what must be known before a run. */

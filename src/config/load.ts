@@ -18,7 +18,7 @@ export interface KeyProblem {
 }
 
 /** Where each effective value comes from. */
-export type SettingSources = Record<string, SettingLayer | "default">;
+export type SettingSources = Record<string, SettingLayer | "default" | "implied">;
 
 /** `refused`: keys in which the project's file wants more than the user's permits. */
 export type Loaded =
@@ -52,7 +52,7 @@ export function loadConfig(layers: readonly Layer[]): Loaded {
     }
   }
   const parsed = configSchema.safeParse(values);
-  if (parsed.success) return resolveAlias(parsed.data, sources, refused);
+  if (parsed.success) return withImplied(resolveAlias(parsed.data, sources, refused));
   const at = (key: string) => {
     const layer = read.findLast((candidate) => candidate.values[key] !== undefined);
     return { layer: layer?.name ?? ("file" as const), ...(layer?.placeOf(key) ?? NOWHERE) };
@@ -91,7 +91,16 @@ function resolveAlias(config: Config, sources: SettingSources, refused: string[]
   };
 }
 
-const ORDER: (SettingLayer | "default")[] = ["default", "user", "preset", "file", "environment", "flag"];
+/** Whoever names the threshold means it: what would hand over earlier is off, unless they named that, too. */
+function withImplied(loaded: Loaded): Loaded {
+  if (!loaded.ok || loaded.sources.context_threshold === "default") return loaded;
+  const quiet = (["context_soft", "context_max_tokens"] as const).filter((key) => loaded.sources[key] === "default");
+  const off = Object.fromEntries(quiet.map((key) => [key, "off"]));
+  const implied = Object.fromEntries(quiet.map((key) => [key, "implied" as const]));
+  return { ...loaded, config: { ...loaded.config, ...off }, sources: { ...loaded.sources, ...implied } };
+}
+
+const ORDER: SettingSources[string][] = ["default", "user", "preset", "file", "environment", "flag"];
 
 function readLayer(layer: Layer): ReadLayer {
   if ("values" in layer) return { values: { ...layer.values }, placeOf: () => NOWHERE, problems: [] };

@@ -1,6 +1,6 @@
 /** Every key of `.segno/config.yaml`: type, range, default and meaning in one place. */
 import { z } from "zod";
-import { POLICIES } from "../context/policy.js";
+import { DEFAULT_CAP, POLICIES } from "../context/policy.js";
 
 /** What an agent may do without asking, in no agent's words; Claude Code's own words mean the same. */
 export const PERMISSION_LEVELS = ["all", "edits", "listed", "auto"] as const;
@@ -52,10 +52,16 @@ export const configSchema = z.strictObject({
       "What happens at the threshold: `restart` hands over to a fresh session, `ask` asks a person, `stop` saves a checkpoint and stops, `observe` only warns and leaves the agent to compact.",
     ),
   context_soft: z
-    .union([z.number().min(1).max(100), z.literal("auto")])
-    .default(65)
+    .union([z.number().min(1).max(100), z.literal("auto"), z.literal("off")])
+    .default("auto")
     .describe(
-      "Percent of the window from which a session is handed over at the next natural boundary (a task reported done, a commit, a gate's command passed); `auto` hands over where it is cheaper than going on.",
+      "When a session is handed over at a natural boundary (a task reported done, a commit, a gate's command passed): `auto` where that is cheaper than going on, in dollars of the model in use; or from a percentage of the window on; `off` never. `off` is the default where `context_threshold` is set.",
+    ),
+  context_max_tokens: z
+    .union([z.int().min(1_000).max(10_000_000), z.literal("off")])
+    .default(DEFAULT_CAP)
+    .describe(
+      "Tokens at which a session is handed over whatever the window is: long contexts cost more and are worked in less well. `off` is the default where `context_threshold` is set.",
     ),
   context_threshold: z
     .number()

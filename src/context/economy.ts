@@ -1,24 +1,17 @@
 /**
- * Whether a handover pays, in input tokens at list price: a cached token costs a tenth, a written one 1.25, an output
- * token five.
+ * Whether a handover pays, in dollars of the model in use; where its price is not known, in tokens of input at the
+ * usual ratios.
  *
  * Every call pays again for all that the session carries beyond what a fresh one would. A handover pays
- * 1. if what the calls that are left would still carry is worth at least twice what it costs, and
+ * 1. if what the calls that are left would still carry costs at least twice what it costs, and
  * 2. if waiting longer would not make it cheaper: the next call's load is at least the average, with the handover's own
  *    cost spread over the calls so far. Without this a long phase would be handed over after every second task.
  */
-export const CACHE_READ = 0.1;
-export const CACHE_WRITE = 1.25;
-export const OUTPUT = 5;
-
-export interface CallUsage {
-  input: number;
-  cacheRead: number;
-  cacheWrite: number;
-  output: number;
-}
+import { type CallUsage, costOf, LIST_RATIOS, type Price } from "./prices.js";
 
 export interface Economy {
+  /** Undefined: not known. */
+  price: Price | undefined;
   /** Calls of this session, and by how much their prompts were above its first, summed. */
   calls: number;
   carried: number;
@@ -29,15 +22,12 @@ export interface Economy {
 }
 
 /** What a session's first call cost beyond a call whose prompt is cached, as it would be in a session that goes on. */
-export const startWeight = (usage: CallUsage): number =>
-  weightOf({ ...usage, output: 0 }) - (usage.input + usage.cacheRead + usage.cacheWrite) * CACHE_READ;
+export const startCost = (usage: CallUsage, price: Price = LIST_RATIOS): number =>
+  costOf(price, { ...usage, output: 0 }) - ((usage.input + usage.cacheRead + usage.cacheWrite) * price.cacheRead) / 1e6;
 
-/** What a checkpoint's call cost beyond writing the tail to the cache, which the next call would have done. */
-export const checkpointWeight = (usage: CallUsage): number => weightOf({ ...usage, cacheWrite: 0 });
-
-/** What a call cost, in input tokens at list price. */
-const weightOf = ({ input, cacheRead, cacheWrite, output }: CallUsage): number =>
-  input + cacheRead * CACHE_READ + cacheWrite * CACHE_WRITE + output * OUTPUT;
+/** What a checkpoint's calls cost beyond writing the tail to the cache, which the next call would have done. */
+export const checkpointCost = (usage: CallUsage, price: Price = LIST_RATIOS): number =>
+  costOf(price, { ...usage, cacheWrite: 0 });
 
 const ENOUGH = 2;
 
@@ -46,16 +36,20 @@ export function weighHandover(
   firstPrompt: number,
   economy: Economy,
 ): { worth: boolean; reason: string } {
-  const { calls, carried, callsLeft, handover } = economy;
-  const load = Math.max(0, tokens - firstPrompt) * CACHE_READ;
+  const { price, calls, carried, callsLeft, handover } = economy;
+  const { cacheRead } = price ?? LIST_RATIOS;
+  const extra = Math.max(0, tokens - firstPrompt);
+  const load = (extra * cacheRead) / 1e6;
   const saving = load * callsLeft;
-  const average = (handover + carried * CACHE_READ) / Math.max(1, calls);
-  const n = (value: number) => Math.round(value);
+  const average = (handover + (carried * cacheRead) / 1e6) / Math.max(1, calls);
+  const say = (value: number) => (price === undefined ? `${Math.round(value)} tokens` : dollars(value));
   return {
     worth: saving >= ENOUGH * handover && load >= average,
-    reason: `${n(tokens - firstPrompt)} tokens × ${CACHE_READ} × ${n(callsLeft)} calls left = ${n(saving)}, at least ${ENOUGH} × ${n(handover)} for a handover; the next call's load ${n(load)} is at least the average ${n(average)}`,
+    reason: `rereading ${Math.round(extra)} tokens in ${Math.round(callsLeft)} calls that are left would cost ${say(saving)}, at least ${ENOUGH} × ${say(handover)} for a handover; the next call's share ${say(load)} is at least the average ${say(average)}`,
   };
 }
+
+const dollars = (value: number): string => `$${value >= 0.1 ? value.toFixed(2) : value.toFixed(4)}`;
 
 /** A checkpoint's answer, before one was measured. */
 const USUAL_ANSWER = 800;
@@ -63,23 +57,30 @@ const USUAL_CHECKPOINT = 1_000;
 const USUAL_REREADING = 2_000;
 
 export interface HandoverCosts {
-  /** What checkpoint turns cost in this run. */
-  checkpoints: readonly number[];
-  /** What first calls of sessions after a handover cost in this run, newest last. */
-  starts: readonly number[];
+  price: Price | undefined;
+  /** What checkpoint turns used in this run. */
+  checkpoints: readonly CallUsage[];
+  /** What first calls of sessions after a handover used in this run, newest last. */
+  starts: readonly CallUsage[];
   /** The first prompt of this session, and what Segno said in it: the rest is cached for the next one too. */
   firstPrompt: number;
   promptTokens: number;
-  /** Tokens that sessions which went on from a checkpoint read before they wrote anything. */
+  /** Tokens that sessions which went on from a checkpoint read before they wrote anything: in this run, and before it. */
   rereading: readonly number[];
 }
 
 /** What a handover costs now, as measured in this run, else as one may expect. */
 export function handoverCost(tokens: number, costs: HandoverCosts): number {
   const { checkpoints, starts, rereading, firstPrompt, promptTokens } = costs;
-  const checkpoint = mean(checkpoints) ?? tokens * CACHE_READ + USUAL_ANSWER * OUTPUT;
-  const start = starts.at(-1) ?? (Math.min(firstPrompt, promptTokens) + USUAL_CHECKPOINT) * (CACHE_WRITE - CACHE_READ);
-  const reread = (mean(rereading) ?? USUAL_REREADING) * CACHE_WRITE;
+  const price = costs.price ?? LIST_RATIOS;
+  const usual = { input: 0, cacheRead: tokens, cacheWrite: 0, output: USUAL_ANSWER };
+  const checkpoint = mean(checkpoints.map((usage) => checkpointCost(usage, price))) ?? checkpointCost(usual, price);
+  const newest = starts.at(-1);
+  const fresh = Math.min(firstPrompt, promptTokens) + USUAL_CHECKPOINT;
+  const start =
+    newest === undefined ? (fresh * (price.cacheWrite - price.cacheRead)) / 1e6 : Math.max(0, startCost(newest, price));
+  // What is read again is written to the cache once; that it is then carried along, the calls that follow pay.
+  const reread = ((mean(rereading) ?? USUAL_REREADING) * price.cacheWrite) / 1e6;
   return checkpoint + start + reread;
 }
 

@@ -1,5 +1,7 @@
 /** What a phase will need: its context, sessions, calls, tokens and cost, before anything is spent. */
-import { costAt, type Price } from "./prices.js";
+import { handoverCost } from "./economy.js";
+import { limitsOf, thresholdTokens } from "./policy.js";
+import { costAt, LIST_RATIOS, type Price } from "./prices.js";
 
 /** What earlier phases in this repository needed, per agent. */
 export interface Learned {
@@ -8,6 +10,10 @@ export interface Learned {
   samples: readonly Sample[];
   /** What repairs brought into their windows, for each thing that had failed. */
   repairs?: readonly number[] | undefined;
+  /** What sessions that went on from a checkpoint read again before they wrote anything. */
+  rereads?: readonly number[] | undefined;
+  /** Windows that turned out smaller than they were said to be, by model and account. */
+  windows?: Readonly<Record<string, number>> | undefined;
 }
 
 export interface Sample {
@@ -32,10 +38,11 @@ export interface PhaseShape {
 }
 
 export interface ForecastSettings {
-  model: string | undefined;
-  context_limit: number | undefined;
+  model?: string | undefined;
+  context_limit?: number | undefined;
   context_threshold: number;
-  context_soft: number | "auto";
+  context_soft: number | "auto" | "off";
+  context_max_tokens: number | "off";
   max_tokens: number;
   max_cost_usd: number;
 }
@@ -89,8 +96,7 @@ export function forecastPlan(
   const recent = learned.samples.slice(-20);
   const model = settings.model ?? recent.at(-1)?.model;
   const window = Math.min(settings.context_limit ?? Number.POSITIVE_INFINITY, recent.at(-1)?.window ?? 200_000);
-  const budget = Math.round((window * settings.context_threshold) / 100);
-  const soft = settings.context_soft === "auto" ? budget : Math.min(budget, (window * settings.context_soft) / 100);
+  const budget = Math.round(thresholdTokens(settings, limitsOf(window)));
   const first = middle(learned.firstPrompts) ?? FACTS.firstPrompt;
   const per = perTask(recent);
   const forecasts = phases.map((shape) => {
@@ -99,7 +105,7 @@ export function forecastPlan(
     const start = first + shape.prompt;
     const work = Math.round(tasks * per.growth * factor) + shape.files;
     const calls = Math.ceil(tasks * per.calls * factor);
-    const room = Math.max(soft - start, budget / 10);
+    const room = roomOf(settings, { start, budget, window, growth: work / calls });
     const sessions = Math.max(1, Math.ceil(work / room));
     const average = start + Math.min(work, room) / 2;
     const quality = flags.quality === true ? QUALITY : 1;
@@ -140,6 +146,21 @@ export function forecastPlan(
     ...budgetWarnings(total, phases.length, settings, flags),
   ];
   return { phases: forecasts, window, budget, samples: recent.length, total, warnings };
+}
+
+/** What a session takes in before it is handed over. */
+function roomOf(
+  { context_soft }: Pick<ForecastSettings, "context_soft">,
+  { start, budget, window, growth }: { start: number; budget: number; window: number; growth: number },
+): number {
+  const most = Math.max(budget - start, budget / 10);
+  if (context_soft === "off") return most;
+  if (context_soft !== "auto") return Math.max(Math.min(budget, (window * context_soft) / 100) - start, budget / 10);
+  // Where what was carried along has cost as much as a handover: the square root of what the policy weighs call by call.
+  const none = { price: undefined, checkpoints: [], starts: [], rereading: [] };
+  const handover = handoverCost(start, { ...none, firstPrompt: start, promptTokens: 0 });
+  const economic = Math.sqrt((2 * handover * growth * 1e6) / LIST_RATIOS.cacheRead);
+  return Math.min(most, economic);
 }
 
 function phaseWarnings({ phase, percent, sessions, split }: PhaseForecast): string[] {

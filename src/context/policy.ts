@@ -7,13 +7,17 @@ export const CHECKPOINT_ROOM = 4_000;
 /** One large tool result (the 99th percentile of public sessions). */
 export const LARGE_RESULT = 8_700;
 
+/** Sessions of real agents that grow longer cost more than a handover saves (`bench/economy`), whatever the window. */
+export const DEFAULT_CAP = 200_000;
+
 export const POLICIES = ["restart", "ask", "observe", "stop"] as const;
 export type ContextPolicy = (typeof POLICIES)[number];
 
 export interface ContextSettings {
   context_policy: ContextPolicy;
-  context_soft: number | "auto";
+  context_soft: number | "auto" | "off";
   context_threshold: number;
+  context_max_tokens: number | "off";
   max_restarts: number;
   tool_call_threshold: number;
 }
@@ -24,23 +28,52 @@ export const handoversOn = (settings: Pick<ContextSettings, "context_policy" | "
 
 /** What the agent itself does at which size; `compactAt` is unknown where it does not compact. */
 export interface Limits {
+  /** What thresholds are percentages of: no more than `context_limit`. */
   window: number;
+  /** All that the model takes. */
+  whole: number;
   compactAt: number | undefined;
   /** Room for one large tool result, as this session knows them. */
   reserve: number;
 }
 
-/** The last size at which a checkpoint can still be asked for without the agent compacting first. */
-function lastSafe({ window, compactAt, reserve }: Limits): number {
-  const end = compactAt ?? window;
+/** The last size at which a checkpoint can still be asked for: before the agent compacts, or the model's window ends. */
+function lastSafe({ whole, compactAt, reserve }: Limits): number {
+  const end = Math.min(compactAt ?? whole, whole);
   return Math.max(end - CHECKPOINT_ROOM - Math.max(LARGE_RESULT, reserve), end / 2);
 }
 
-/** Tokens at which to hand over: the user's threshold, but never later than the agent's own compaction allows. */
-export function thresholdTokens(settings: Pick<ContextSettings, "context_threshold">, limits: Limits): number {
-  const wanted = (limits.window * settings.context_threshold) / 100;
-  return limits.compactAt === undefined ? wanted : Math.min(wanted, lastSafe(limits));
+export type HardSettings = Pick<ContextSettings, "context_threshold" | "context_max_tokens">;
+
+export interface HandoverPoint {
+  /** A session of this size is handed over, whatever it is doing. */
+  tokens: number;
+  /** Which of them is the smallest: the threshold, the cap, or what the agent leaves room for. */
+  rule: "threshold" | "cap" | "agent";
 }
+
+/** Where a session is handed over at the latest: what the user said, but never later than the agent allows. */
+export function handoverPoint(settings: HardSettings, limits: Limits): HandoverPoint {
+  const { context_threshold, context_max_tokens } = settings;
+  const cap = typeof context_max_tokens === "number" ? context_max_tokens : Number.POSITIVE_INFINITY;
+  const points: HandoverPoint[] = [
+    { rule: "threshold", tokens: (limits.window * context_threshold) / 100 },
+    { rule: "cap", tokens: cap },
+    { rule: "agent", tokens: lastSafe(limits) },
+  ];
+  return points.reduce((least, point) => (point.tokens < least.tokens ? point : least));
+}
+
+export const thresholdTokens = (settings: HardSettings, limits: Limits): number =>
+  handoverPoint(settings, limits).tokens;
+
+/** What a window of this size means where nothing more is known of it. */
+export const limitsOf = (window: number, compactAt?: number | undefined): Limits => ({
+  window,
+  whole: window,
+  compactAt,
+  reserve: 0,
+});
 
 /** What makes a boundary a natural one. */
 export type NaturalBoundary = "task" | "commit" | "gate";
@@ -55,6 +88,8 @@ export interface BoundaryView {
   natural: NaturalBoundary | undefined;
   /** Whether tasks of the phase are left: without, a session that is not full may as well end it. */
   workLeft: boolean;
+  /** Whether this session finished a task, or, in a phase without tasks, a step: more often nobody is handed over to save. */
+  gotOn: boolean;
   toolCalls: number;
   economy: Economy;
   /** The user said "continue" when asked: no question again, and the handover comes at the compaction point. */
@@ -62,7 +97,7 @@ export interface BoundaryView {
 }
 
 /** Which rule ended the session. */
-export type Rule = "window-too-small" | "threshold" | "forecast" | "soft" | "economy" | "tool-calls";
+export type Rule = "window-too-small" | "threshold" | "cap" | "agent" | "forecast" | "soft" | "economy" | "tool-calls";
 
 export type BoundaryDecision =
   | { go: true }
@@ -71,10 +106,10 @@ export type BoundaryDecision =
 export function decideBoundary(settings: ContextSettings, view: BoundaryView): BoundaryDecision {
   if (!handoversOn(settings)) return { go: true };
   const { reading, limits, continued } = view;
-  const hard = continued ? lastSafe(limits) : thresholdTokens(settings, limits);
+  const hard: HandoverPoint = continued ? { rule: "agent", tokens: lastSafe(limits) } : handoverPoint(settings, limits);
   const crossed = crossedRule(settings, view, hard);
   if (crossed === undefined) return { go: true };
-  const { rule, reason, threshold = hard } = crossed;
+  const { rule, reason, threshold = hard.tokens } = crossed;
   const act =
     rule === "window-too-small"
       ? "fail"
@@ -92,23 +127,25 @@ interface Crossed {
   threshold?: number;
 }
 
-function crossedRule(settings: ContextSettings, view: BoundaryView, hard: number): Crossed | undefined {
+function crossedRule(settings: ContextSettings, view: BoundaryView, hard: HandoverPoint): Crossed | undefined {
   const { reading, limits, firstPrompt, growth, toolCalls } = view;
   const { tokens, window } = reading;
-  if (firstPrompt !== undefined && firstPrompt >= hard) {
+  if (firstPrompt !== undefined && firstPrompt >= hard.tokens) {
     return {
       rule: "window-too-small",
-      reason: `the first prompt alone has ${firstPrompt} of ${Math.round(hard)} tokens`,
+      reason: `the first prompt alone has ${firstPrompt} of ${Math.round(hard.tokens)} tokens`,
     };
   }
   if (reading.source === "unknown") return undefined;
   if (reading.source === "estimated" && toolCalls >= settings.tool_call_threshold) {
     return { rule: "tool-calls", reason: `${toolCalls} tool calls, and the agent reports no usage` };
   }
-  if (tokens >= hard) {
-    return { rule: "threshold", reason: `${tokens} tokens are at or above the threshold of ${Math.round(hard)}` };
-  }
-  const { compactAt = window } = limits;
+  if (tokens >= hard.tokens)
+    return {
+      rule: hard.rule,
+      reason: `${tokens} tokens are at or above ${HARD_WORDS[hard.rule]} ${Math.round(hard.tokens)}`,
+    };
+  const { compactAt = limits.whole } = limits;
   const end = (view.continued ? compactAt : Math.min(window, compactAt)) - CHECKPOINT_ROOM;
   if (growth > 0 && tokens + growth >= end) {
     return {
@@ -120,11 +157,18 @@ function crossedRule(settings: ContextSettings, view: BoundaryView, hard: number
   return settings.context_policy === "restart" ? crossedSoftly(settings, view) : undefined;
 }
 
+const HARD_WORDS: Record<HandoverPoint["rule"], string> = {
+  threshold: "the threshold of",
+  cap: "the cap (context_max_tokens) of",
+  agent: "what the agent leaves room for,",
+};
+
 function crossedSoftly({ context_soft }: ContextSettings, view: BoundaryView): Crossed | undefined {
   const { natural, reading, firstPrompt = 0, economy } = view;
-  if (natural === undefined || !view.workLeft) return undefined;
+  if (context_soft === "off" || natural === undefined || !view.workLeft) return undefined;
   const { tokens, window } = reading;
   if (context_soft === "auto") {
+    if (!view.gotOn) return undefined;
     const { worth, reason } = weighHandover(tokens, firstPrompt, economy);
     return worth
       ? { rule: "economy", reason: `${BOUNDARY_WORDS[natural]}, and ${reason}`, threshold: tokens }

@@ -30,9 +30,7 @@ export function forecastOf(
     prompt: roughTokens(workPrompt(firstView(plan, phase)).text),
     files: namedFiles(phase).reduce((sum, path) => sum + tokensOfFile(top, path), 0),
   }));
-  const { model, context_limit, context_threshold, context_soft, max_tokens, max_cost_usd } = config;
-  const settings = { model, context_limit, context_threshold, context_soft, max_tokens, max_cost_usd };
-  return forecastPlan(shapes, settings, learned, flags, priceOf);
+  return forecastPlan(shapes, config, learned, flags, priceOf);
 }
 
 const namedFiles = ({ files, readFirst }: Phase): string[] => [...new Set([...readFirst, ...files])];
@@ -63,6 +61,7 @@ export function learnFrom({ run, agent, store }: HeldRun): void {
         .map(({ lastTokens, firstPrompt, issues }) =>
           Math.round(Math.max(0, lastTokens - (firstPrompt ?? 0)) / issues),
         ),
+      rereads: begun.flatMap(({ reread }, index) => (index === 0 || reread === undefined ? [] : [reread])),
       samples: [
         {
           tasks: event.tasksDone.length,

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import type { AgentSession, Observation, SessionHandlers } from "../agents/agent.js";
 import { type Learned, seenFirstPrompt } from "../context/forecast.js";
 import { expectedGrowth, largeResult, type Meter, meter, newMeter, readMeter } from "../context/meter.js";
-import { handoversOn, type NaturalBoundary, newWarnings } from "../context/policy.js";
+import { handoverPoint, handoversOn, type Limits, type NaturalBoundary, newWarnings } from "../context/policy.js";
 import { costAt } from "../context/prices.js";
 import { undermines } from "../gates/suspicion.js";
 import type { Claims } from "../handover/claims.js";
@@ -32,16 +32,14 @@ import { phaseOf } from "../run/state.js";
 import { type SegnoTools, segnoTools, type ToolHandlers, ToolRefusal } from "../tools/tools.js";
 import { lookAtChange } from "./change.js";
 import { checkoutOf } from "./checkout.js";
-import { isFileSystemError } from "./file-system.js";
-import { HarmWatch } from "./harm.js";
 import type { HeldRun, WarmSession } from "./held-run.js";
+import { LookOut } from "./look-out.js";
 import { markerOf } from "./marker.js";
-import { type Looked, lookAround, newLook } from "./put-right.js";
-import { keepWork } from "./safekeeping.js";
 import { Watchdog } from "./watchdog.js";
 
 const MOST_REFUSED_BATCHES = 3;
 const MOST_SAID = 40_000;
+const MUCH_EARLIER = 0.9;
 const PROGRESS_SKILL = /^\/?(?:debussy|segno)-progress\b[:\s]*(.*)$/i;
 
 export interface SessionPlace {
@@ -58,7 +56,11 @@ export class LiveSession implements WarmSession {
   readonly tools: SegnoTools;
   #agent: AgentSession | undefined;
   #meter: Meter;
+  /** All that the model takes, whatever counts as the window here. */
+  #whole: number;
   #compactAt: number | undefined;
+  #model: string | undefined;
+  readonly #learned: Learned;
   #toolCalls = 0;
   /** What made the boundary that comes next a natural one. */
   #natural: NaturalBoundary | undefined;
@@ -72,14 +74,7 @@ export class LiveSession implements WarmSession {
   said = "";
   handed: { claims: Claims; kept: BlobRef } | undefined;
   #refusedBatches = 0;
-  #looked: Looked | undefined;
-  #harm: HarmWatch | undefined;
-  /** Commands that it ran since the last boundary, as far as they are known. */
-  #commands: string[] = [];
-  #keepsWork = true;
-  #ranShell = false;
-  /** What the agent is to hear, where it cannot be told at a boundary. */
-  #untold: string[] = [];
+  #lookOut: LookOut | undefined;
   #resumed = false;
   #pid: number | undefined;
 
@@ -90,15 +85,16 @@ export class LiveSession implements WarmSession {
     const { config } = held.run.state;
     this.#watch = new StuckWatch(config);
     this.#watchdog = new Watchdog(config);
+    this.#learned = learned;
     this.#meter = newMeter(config.context_limit, seenFirstPrompt(learned));
+    this.#whole = this.#meter.window;
     this.tools = segnoTools(this.#toolHandlers());
   }
 
   /** `resume`: the agent's own conversation to go on with. */
   async open(resume: string | undefined): Promise<AgentSession> {
     if (this.#agent !== undefined) return this.#agent;
-    this.#looked = newLook(this.#held, this.#place.phase);
-    this.#harm = this.#watchHarm();
+    this.#lookOut = new LookOut(this.#held, this.#place);
     this.#resumed = resume !== undefined;
     const { run, agent, agentEnv, gitEnv, door, isolated, permissions } = this.#held;
     const { phase, session } = this.#place;
@@ -120,6 +116,7 @@ export class LiveSession implements WarmSession {
       permissions,
       readOnly: this.#place.purpose === "verify",
       isolated,
+      compacts: !handoversOn(config),
       sandbox: config.sandbox,
       allowedTools: config.allowed_tools,
       deniedTools: config.denied_tools,
@@ -140,9 +137,12 @@ export class LiveSession implements WarmSession {
   }
 
   /** One turn; what was said in the last one is forgotten. */
-  send(prompt: string, options?: { onlySegnoTools: boolean }): Promise<TurnEnd> {
+  async send(prompt: string, options?: { onlySegnoTools: boolean }): Promise<TurnEnd> {
     this.said = "";
-    return this.#watchdog.over(this.agent.send(prompt, options));
+    const end = await this.#watchdog.over(this.agent.send(prompt, options));
+    if (end.type === "too-long" && end.window !== undefined && end.window < this.#whole)
+      this.#windowSeen(end.window, "the model refuses more");
+    return end;
   }
 
   get phase(): string {
@@ -186,16 +186,14 @@ export class LiveSession implements WarmSession {
         return;
       case "ready": {
         const { agentSession, model } = observation;
+        this.#model = model;
         run.append({ type: "session-ready", ...this.#at, agentSession, model });
         return;
       }
       case "window": {
-        const { compactAt } = observation;
-        const limit = run.state.config.context_limit;
-        const window = Math.min(observation.window || this.#meter.window, limit ?? Number.POSITIVE_INFINITY);
-        this.#meter = meter(this.#meter, { type: "window", window });
-        this.#compactAt = compactAt;
-        run.append({ type: "window-known", ...this.#at, window, compactAt });
+        const seen = this.#learned.windows?.[this.#windowKey] ?? Number.POSITIVE_INFINITY;
+        this.#compactAt = observation.compactAt;
+        this.#windowKnown(Math.min(observation.window || this.#whole, seen));
         return;
       }
       case "call": {
@@ -223,6 +221,9 @@ export class LiveSession implements WarmSession {
         return;
       case "compacted":
         run.append({ type: "compacted", ...this.#at, before: observation.before, after: observation.after });
+        // Far below where it should: the window is not what it was said to be.
+        if (observation.before > 0 && observation.before < (this.#compactAt ?? this.#whole) * MUCH_EARLIER)
+          this.#windowSeen(observation.before, "the agent compacted its context there");
         return;
       case "said":
         if (this.said.length < MOST_SAID) this.said += `${this.said === "" ? "" : "\n\n"}${observation.text}`;
@@ -236,58 +237,19 @@ export class LiveSession implements WarmSession {
   async #boundary(): Promise<Awaited<ReturnType<SessionHandlers["boundary"]>>> {
     const { run } = this.#held;
     this.#warn();
-    await this.#limitHarm();
-    await this.#lookAround().catch((error: unknown) => {
-      if (!isFileSystemError(error)) throw error;
-      // Whatever the file system does to this look, the boundary is decided.
-      this.#keepsWork = false;
-    });
+    if (run.state.sessions.get(this.#place.session)?.step !== "checkpointing")
+      await this.#lookOut?.look({ taskDone: this.#natural === "task" });
     const said = sayAtBoundary(run.state, this.#atBoundary());
     if (said.facts.length > 0) await run.record(...said.facts);
-    return said.stop === undefined ? { stop: false, tell: this.#tell() } : { stop: true, why: said.stop };
+    if (said.stop !== undefined) return { stop: true, why: said.stop };
+    // Where it cannot be told here, it hears it with the answer of one of our tools.
+    return { stop: false, tell: this.#held.agent.abilities.tells ? this.#takeUntold() : undefined };
   }
 
-  /** What the agent did to git since the last boundary, and is to hear. */
-  async #lookAround(): Promise<void> {
-    const asksCheckpoint = this.#held.run.state.sessions.get(this.#place.session)?.step === "checkpointing";
-    if (this.#looked === undefined || asksCheckpoint) return;
-    const { phase } = this.#place;
-    const commands = this.#commands.splice(0);
-    if (this.#natural === "task" && this.#keepsWork) {
-      const state = this.#held.run.state.phases.get(phase);
-      const done = isAttempted(state) ? state.attempt.progress.tasksDone : [];
-      this.#keepsWork = await keepWork(this.#held, phase, checkoutOf(this.#held, phase).git, done);
-    }
-    this.#untold.push(...(await lookAround(this.#held, phase, this.#looked, commands)));
-  }
-
-  #watchHarm(): HarmWatch {
-    const { run } = this.#held;
-    const state = run.state.phases.get(this.#place.phase);
-    const began = isAttempted(state) ? Date.parse(state.attempt.startedAt) : Date.now();
-    const { top } = checkoutOf(this.#held, this.#place.phase);
-    const limits = { maxNewBytes: run.state.config.max_new_bytes };
-    return new HarmWatch(top, markerOf(run.state.run, this.#place.session), limits, began);
-  }
-
-  /** While there is room for a checkpoint. */
-  async #limitHarm(): Promise<void> {
-    const { run } = this.#held;
-    const full = run.state.stopping === undefined ? this.#harm?.disk() : undefined;
-    if (full !== undefined) await run.record({ type: "stop-requested", by: full, cause: "disk" });
-    const crowd = this.#ranShell ? await this.#harm?.processes() : undefined;
-    this.#ranShell = false;
-    if (crowd !== undefined) run.warn(crowd, this.#place.phase);
-  }
-
-  #tell(): string | undefined {
-    if (this.#untold.length === 0 || !this.#held.agent.abilities.tells) return undefined;
-    return this.#takeUntold();
-  }
-
-  #takeUntold(): string {
-    const text = this.#untold.join("\n\n");
-    this.#untold = [];
+  /** What the agent is to hear of what it did, as a text that its window holds from here on. */
+  #takeUntold(): string | undefined {
+    const text = this.#lookOut?.takeUntold();
+    if (text === undefined) return undefined;
     const key = `told-${++this.#told}`;
     this.#meter = meter(this.#meter, { type: "appended", key, kind: "meta", chars: text.length, isResult: false });
     return text;
@@ -305,12 +267,14 @@ export class LiveSession implements WarmSession {
     return {
       ...this.#at,
       reading: readMeter(this.#meter),
-      limits: { window: this.#meter.window, compactAt: this.#compactAt, reserve: largeResult(this.#meter) },
+      limits: { ...this.#limits, reserve: largeResult(this.#meter) },
       firstPrompt: this.#resumed ? undefined : this.#meter.first,
       firstSeen: this.#meter.first,
       growth: expectedGrowth(this.#meter),
       natural,
       toolCalls: this.#toolCalls,
+      price: this.#model === undefined ? undefined : this.#held.agent.priceOf(this.#model),
+      rereadBefore: this.#learned.rereads?.toReversed() ?? [],
       circle,
       // An agent that goes on calling tools it was refused would burn its last tokens on it.
       checkpointOver: asksCheckpoint && (this.handed !== undefined || ++this.#refusedBatches >= MOST_REFUSED_BATCHES),
@@ -320,10 +284,7 @@ export class LiveSession implements WarmSession {
   #toolFinished(kind: ToolKind, brief: string, ok: boolean): void {
     this.#toolCalls++;
     if (kind === "edit") this.#reread ??= this.#meter.sources.reads;
-    if (kind === "shell") {
-      this.#commands.push(brief);
-      this.#ranShell = true;
-    }
+    this.#lookOut?.toolFinished(kind, brief);
     if (!ok || kind !== "shell") return;
     const { gates } = phaseOf(this.#held.run.state, this.#place.phase);
     if (gates.some(({ check }) => check.type === "command" && brief.includes(check.command))) this.#natural = "gate";
@@ -341,6 +302,39 @@ export class LiveSession implements WarmSession {
     this.#watch.progressed();
     this.#natural = "task";
     this.#held.run.append({ type: "progress-reported", ...this.#at, message, task });
+  }
+
+  get #limits(): Limits {
+    return { window: this.#meter.window, whole: this.#whole, compactAt: this.#compactAt, reserve: 0 };
+  }
+
+  /** How large the window is, and so where the session is handed over. */
+  #windowKnown(whole: number): void {
+    const { run } = this.#held;
+    const { config } = run.state;
+    this.#whole = whole;
+    const window = Math.min(whole, config.context_limit ?? Number.POSITIVE_INFINITY);
+    this.#meter = meter(this.#meter, { type: "window", window });
+    const { tokens, rule } = handoverPoint(config, this.#limits);
+    const soft = config.context_policy === "restart" ? config.context_soft : "off";
+    const hands = handoversOn(config) ? { tokens: Math.round(tokens), rule, soft } : undefined;
+    run.append({ type: "window-known", ...this.#at, window, whole, compactAt: this.#compactAt, hands });
+  }
+
+  /** It is smaller than it was said to be: that counts from now on, for this model and this account. */
+  #windowSeen(tokens: number, why: string): void {
+    const { run, store, agent } = this.#held;
+    run.warn(
+      `The window of ${this.#model ?? "the model"} is ${tokens} tokens here, not ${this.#whole}: ${why}. That counts from now on.`,
+    );
+    // It only ever helps: a run does not end for it.
+    const learned = { firstPrompts: [], samples: [], windows: { [this.#windowKey]: tokens } };
+    store.learn(agent.name, learned).catch(() => {});
+    this.#windowKnown(tokens);
+  }
+
+  get #windowKey(): string {
+    return `${this.#model ?? ""} ${this.#held.agent.account(this.#held.agentEnv)}`.trim();
   }
 
   #warn(): void {
@@ -435,7 +429,7 @@ export class LiveSession implements WarmSession {
         this.#watch.progressed();
         if (task !== undefined || phase.tasks.length === 0) this.#natural = "task";
         await this.#keep({ type: "progress-reported", ...this.#at, message, task });
-        return this.#untold.length === 0 ? TOOL_ANSWERS.recorded : `${TOOL_ANSWERS.recorded}\n\n${this.#takeUntold()}`;
+        return [TOOL_ANSWERS.recorded, this.#takeUntold() ?? ""].filter((text) => text !== "").join("\n\n");
       },
       decision: async ({ text }) => {
         await this.#keep({ type: "decision-recorded", ...this.#at, text });

@@ -149,9 +149,9 @@ function conversationToResume(
 ): { resumes?: string; opening: "work" | "checkpoint" } {
   const session = sessions.get(progress.sessions.at(-1) ?? "");
   if (session?.step !== "ended" || !GOES_ON_IN_ITS_CONVERSATION.has(session.reason)) return { opening: "work" };
-  const { agentSession, result, checkpointed, window, compactAt, lastTokens } = session;
+  const { agentSession, result, checkpointed, window, whole, compactAt, lastTokens } = session;
   if (agentSession === undefined || result !== undefined || checkpointed) return { opening: "work" };
-  const room = thresholdTokens(config, { window, compactAt, reserve: 0 }) - lastTokens;
+  const room = thresholdTokens(config, { window, whole, compactAt, reserve: 0 }) - lastTokens;
   // Where its window is not known yet, it has hardly begun.
   const opening = window === 0 || room > LARGE_RESULT || !handoversOn(config) ? "work" : "checkpoint";
   return { resumes: agentSession, opening };

@@ -15,6 +15,7 @@ import {
   type NaturalBoundary,
   thresholdTokens,
 } from "../context/policy.js";
+import type { Price } from "../context/prices.js";
 import type { Reading } from "../context/reading.js";
 import { budgetStop } from "./budget.js";
 import { type Circle, circlesAtBoundary } from "./circles.js";
@@ -38,6 +39,10 @@ export interface AtBoundary {
   growth: number;
   natural: NaturalBoundary | undefined;
   toolCalls: number;
+  /** Of the model in use; undefined where it is not known. */
+  price: Price | undefined;
+  /** What sessions that went on from a checkpoint read again in earlier phases here, newest first. */
+  rereadBefore: readonly number[];
   /** What looked like going round in circles since the last boundary. */
   circle: Circle | undefined;
   /** In a checkpoint turn: what it was for was handed in, or refused tools were called too often. */
@@ -160,10 +165,21 @@ function contextView(state: RunState, at: AtBoundary): BoundaryView {
     natural: at.natural,
     // Without tasks nobody knows: there is always more.
     workLeft: left > 0 || taskless(state, at.phase),
+    gotOn: gotOn(state, at),
     toolCalls: at.toolCalls,
     economy: economyOf(state, at, taskless(state, at.phase) ? 1 : left),
     continued: mayGoOnAbove(state, at),
   };
+}
+
+/** Without tasks to tick, a report or a decision is a step. */
+function gotOn(state: RunState, at: AtBoundary): boolean {
+  const phase = state.phases.get(at.phase);
+  const { tasksDone, tasksAtSessionStart } = isAttempted(phase)
+    ? phase.attempt.progress
+    : { tasksDone: [], tasksAtSessionStart: 0 };
+  const reports = taskless(state, at.phase) ? (sessionOf(state, at)?.reports ?? 0) : 0;
+  return tasksDone.length > tasksAtSessionStart || reports > 0;
 }
 
 const taskless = (state: RunState, id: string): boolean => phaseOf(state, id).tasks.length === 0;
@@ -176,6 +192,7 @@ function tasksLeft(state: RunState, id: string): number {
 
 /** Calls a task needs where none was finished yet. */
 const USUAL_CALLS_PER_TASK = 10;
+const RECENT_REREADS = 10;
 
 /** What a handover would cost and save now, as far as this run knows. */
 function economyOf(state: RunState, at: AtBoundary, left: number): Economy {
@@ -185,18 +202,21 @@ function economyOf(state: RunState, at: AtBoundary, left: number): Economy {
   const tasksDone = Math.max(0, phaseOf(state, at.phase).tasks.length - left);
   const calls = mine.reduce((sum, each) => sum + each.calls, 0);
   const perTask = tasksDone === 0 ? USUAL_CALLS_PER_TASK : calls / tasksDone;
-  const positive = (weights: number[]) => weights.filter((weight) => weight > 0);
+  const known = <T>(values: (T | undefined)[]): T[] => values.filter((value) => value !== undefined);
   return {
+    price: at.price,
     calls: session?.calls ?? 0,
     carried: session?.carried ?? 0,
     callsLeft: Math.max(0, left) * perTask,
     handover: handoverCost(at.reading.tokens, {
-      checkpoints: positive(all.map(({ checkpointWeight }) => checkpointWeight)),
+      price: at.price,
+      checkpoints: known(all.map(({ checkpointUsage }) => checkpointUsage)),
       // The very first session pays for what all later ones find cached.
-      starts: positive(all.slice(1).map(({ startWeight }) => startWeight)),
+      starts: known(all.slice(1).map(({ firstCall }) => firstCall)),
       firstPrompt: at.firstSeen ?? 0,
       promptTokens: session?.promptTokens ?? 0,
-      rereading: mine.flatMap(({ reread }) => (reread === undefined ? [] : [reread])),
+      // What happened in this phase says more than what happened in others before it.
+      rereading: [...known(mine.map(({ reread }) => reread)), ...at.rereadBefore].slice(0, RECENT_REREADS),
     }),
   };
 }

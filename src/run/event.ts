@@ -6,7 +6,7 @@ import type { Config } from "../config/schema.js";
 import type { PhaseForecast } from "../context/forecast.js";
 import type { LayerSizes } from "../context/layers.js";
 import type { Sources } from "../context/meter.js";
-import type { Rule } from "../context/policy.js";
+import type { HandoverPoint, Rule } from "../context/policy.js";
 import type { Reading } from "../context/reading.js";
 import type { FormatName, Phase, Plan } from "../plan/model.js";
 import type { Command, CommitKind, Purpose, SessionEnd, TurnKind } from "./command.js";
@@ -46,7 +46,8 @@ export type StuckKind = "repeated-call" | "repeated-error" | "alternating-edits"
 export type TurnEnd =
   | { type: "finished" }
   | { type: "stopped"; why: StopWhy }
-  | { type: "too-long" }
+  /** `window`: what the model takes, where it says so. */
+  | { type: "too-long"; window?: number | undefined }
   /** `until`: when a usage limit is lifted, where that is known. */
   | { type: "failed"; kind: FailedKind; message: string; until?: string | undefined }
   | { type: "timed-out"; what: "idle" | "tool"; message: string }
@@ -237,7 +238,14 @@ export type Fact =
       compactAt?: number | undefined;
     } & OfSession)
   /** How large its window is, and where the agent compacts by itself. */
-  | ({ type: "window-known"; window: number; compactAt?: number | undefined } & OfSession)
+  /** `window`: what counts here; `whole`: all that the model takes; `hands`: where the session is handed over, and by which rule. */
+  | ({
+      type: "window-known";
+      window: number;
+      whole?: number | undefined;
+      compactAt?: number | undefined;
+      hands?: (HandoverPoint & { soft: number | "auto" | "off" }) | undefined;
+    } & OfSession)
   | ({ type: "turn-started"; turn: TurnKind } & OfSession)
   | ({
       type: "call-made";

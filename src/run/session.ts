@@ -8,7 +8,6 @@
  *
  * What follows its end, for its phase, is in `after-session.ts`.
  */
-import { checkpointWeight, startWeight } from "../context/economy.js";
 import { type Command, commandId, type Purpose, type SessionEnd, type TurnKind } from "./command.js";
 import { type Decision, perform } from "./decision.js";
 import type { CriterionVerdict, FactOf, FailedKind, StopWhy, TurnEnd, Usage } from "./event.js";
@@ -32,6 +31,8 @@ interface SessionFacts {
   model: string | undefined;
   agentSession: string | undefined;
   window: number;
+  /** All that its model takes, also where the configuration caps it. */
+  whole: number;
   compactAt: number | undefined;
   /** What Segno said at its start. */
   promptTokens: number;
@@ -40,9 +41,9 @@ interface SessionFacts {
   firstPrompt: number | undefined;
   /** By how much its calls' prompts were above the first, summed. */
   carried: number;
-  /** What its start and its checkpoint turn cost beyond going on in the old one, in input tokens at list price. */
-  startWeight: number;
-  checkpointWeight: number;
+  /** What its first call and its checkpoint turn used. */
+  firstCall: Usage | undefined;
+  checkpointUsage: Usage | undefined;
   /** Tokens it read before it wrote anything, if it went on from a checkpoint. */
   reread: number | undefined;
   /** Where it was last stopped by the context policy. */
@@ -69,21 +70,24 @@ export type SessionState =
   | ({ step: "idle"; end: TurnEnd; turn: TurnKind } & SessionFacts)
   | ({ step: "ended"; reason: SessionEnd; message: string | undefined; end: TurnEnd | undefined } & SessionFacts);
 
+const NO_USAGE: Usage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
+
 const NOTHING_YET = {
   issues: 0,
   model: undefined,
   agentSession: undefined,
   window: 0,
+  whole: 0,
   compactAt: undefined,
   promptTokens: 0,
   lastTokens: 0,
   firstPrompt: undefined,
   carried: 0,
-  startWeight: 0,
-  checkpointWeight: 0,
+  firstCall: undefined,
+  checkpointUsage: undefined,
   reread: undefined,
   boundary: undefined,
-  usage: { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 },
+  usage: NO_USAGE,
   calls: 0,
   turns: 0,
   peakPercent: 0,
@@ -195,8 +199,11 @@ export function callMade(state: Folding, event: FactOf<"call-made">): void {
       calls: session.calls + 1,
       firstPrompt,
       carried: session.carried + Math.max(0, prompt - firstPrompt),
-      startWeight: session.calls === 0 ? startWeight(usage) : session.startWeight,
-      checkpointWeight: session.checkpointWeight + (session.step === "checkpointing" ? checkpointWeight(usage) : 0),
+      firstCall: session.calls === 0 ? usage : session.firstCall,
+      checkpointUsage:
+        session.step === "checkpointing"
+          ? addUsage(session.checkpointUsage ?? NO_USAGE, usage)
+          : session.checkpointUsage,
       lastTokens: reading.tokens,
       peakPercent: Math.max(session.peakPercent, reading.percent),
     };
@@ -217,13 +224,14 @@ export function sessionReady(state: Folding, event: FactOf<"session-ready">): vo
     model,
     agentSession,
     window: window ?? session.window,
+    whole: window ?? session.whole,
     compactAt: compactAt ?? session.compactAt,
   }));
 }
 
 export function windowKnown(state: Folding, event: FactOf<"window-known">): void {
-  const { window, compactAt } = event;
-  changeSession(state, event, (session) => ({ ...session, window, compactAt }));
+  const { window, whole = window, compactAt } = event;
+  changeSession(state, event, (session) => ({ ...session, window, whole, compactAt }));
 }
 
 export function progressReported(state: Folding, event: FactOf<"progress-reported">): void {

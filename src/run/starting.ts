@@ -1,6 +1,6 @@
 /** Who may begin: as many of the phases that wait only for their turn as there is room for. */
 import { DEFAULT_WINDOW } from "../context/meter.js";
-import { handoversOn, thresholdTokens } from "../context/policy.js";
+import { handoversOn, limitsOf, thresholdTokens } from "../context/policy.js";
 import { commandId } from "./command.js";
 import { conclude, type Decision, perform } from "./decision.js";
 import { filesOfBoth } from "./ownership.js";
@@ -122,7 +122,7 @@ function askBeforePhase(state: RunState, id: string, attempt: number): Asked | u
   const { config } = state;
   if (config.context_policy !== "ask" || !handoversOn(config) || expected === undefined) return undefined;
   const window = config.context_limit ?? DEFAULT_WINDOW;
-  const limit = Math.round(thresholdTokens(config, { window, compactAt: undefined, reserve: 0 }));
+  const limit = Math.round(thresholdTokens(config, limitsOf(window)));
   if (state.contextAnswer !== undefined || expected.context < limit) return undefined;
   const about = { tokens: expected.context, limit, phases: phasesDone(state), expected: true };
   return ask(state, {

@@ -6,7 +6,7 @@
  *           handed over is a blob, not a file; a tool has a kind and its plain name, a call its cost; permission levels
  *           have neutral names
  */
-import { costAt, type Price } from "../context/prices.js";
+import { costAt, listPrice, type Price } from "../context/prices.js";
 import { EVENT_VERSION, type RunEvent, type StopCause, type ToolKind, type Usage } from "./event.js";
 
 type Raw = Record<string, unknown> & { v: number; type: string };
@@ -73,10 +73,10 @@ const KINDS: Record<string, ToolKind> = {
 
 /** What version 0.1 knew. */
 const PRICES: [RegExp, Price][] = [
-  [/opus-4-(1|20)|opus-4$|3-opus/, { input: 15, output: 75 }],
-  [/opus/, { input: 5, output: 25 }],
-  [/sonnet/, { input: 3, output: 15 }],
-  [/haiku-4/, { input: 1, output: 5 }],
+  [/opus-4-(1|20)|opus-4$|3-opus/, listPrice(15, 75)],
+  [/opus/, listPrice(5, 25)],
+  [/sonnet/, listPrice(3, 15)],
+  [/haiku-4/, listPrice(1, 5)],
 ];
 
 const LEVELS: Record<string, string> = { bypassPermissions: "all", acceptEdits: "edits", dontAsk: "listed" };

@@ -33,6 +33,8 @@ export function addLearned(folder: string, agent: string, more: Learned): void {
       firstPrompts: [...before.firstPrompts, ...more.firstPrompts].slice(-MOST),
       samples: [...before.samples, ...more.samples].slice(-MOST),
       repairs: [...(before.repairs ?? []), ...(more.repairs ?? [])].slice(-MOST),
+      rereads: [...(before.rereads ?? []), ...(more.rereads ?? [])].slice(-MOST),
+      windows: { ...before.windows, ...more.windows },
     },
   };
   mkdirSync(folder, { recursive: true });

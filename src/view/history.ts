@@ -264,12 +264,13 @@ function inSession(history: History, phase: PhaseHistory, event: RunEvent): void
       const session = sessionOf(history, event.session);
       if (session === undefined) return;
       session.model = event.model;
-      if (event.window !== undefined) windowOf(history.rules, session, event.window, event.compactAt);
+      if (event.window !== undefined)
+        windowOf(history.rules, session, { window: event.window, compactAt: event.compactAt });
       return;
     }
     case "window-known": {
       const session = sessionOf(history, event.session);
-      if (session !== undefined) windowOf(history.rules, session, event.window, event.compactAt);
+      if (session !== undefined) windowOf(history.rules, session, event);
       return;
     }
     case "call-made": {

@@ -13,6 +13,21 @@ const gauge = (percent: number): string => {
   return `${"█".repeat(full)}${"░".repeat(20 - full)} ${percent.toFixed(0).padStart(3)} %`;
 };
 
+/** Which rule counts, and at how many tokens. */
+function handsOverAt({ hands, window }: FactOf<"window-known">): string {
+  if (hands === undefined) return "";
+  const { tokens, rule, soft } = hands;
+  const percent = Math.round((tokens / window) * 100);
+  const by = { threshold: "context_threshold", cap: "context_max_tokens", agent: "as far as the agent can go" }[rule];
+  const earlier =
+    soft === "off"
+      ? ""
+      : soft === "auto"
+        ? "; after a finished task earlier, where that is cheaper"
+        : `; after a finished task from ${thousands((window * soft) / 100)} on`;
+  return `; handed over at ${thousands(tokens)} (${percent} %, ${by})${earlier}`;
+}
+
 const COMMITS: Record<FactOf<"commit-made">["kind"], string> = {
   phase: "phase",
   handover: "partial, before a handover",
@@ -58,7 +73,7 @@ export function lineOf(event: RunEvent): Line | undefined {
         event.window === undefined ? event.model : `${event.model}, window ${thousands(event.window)} tokens`,
       );
     case "window-known":
-      return line("·", `window ${thousands(event.window)} tokens`);
+      return line("·", `window ${thousands(event.window)} tokens${handsOverAt(event)}`);
     case "progress-reported":
       return line("✓", event.task === undefined ? event.message : `task ${event.task}  ${event.message}`);
     case "decision-recorded":

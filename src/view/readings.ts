@@ -1,5 +1,5 @@
 /** How full the windows of a run's sessions were: a bounded number of readings each, to be drawn. */
-import { handoversOn, thresholdTokens } from "../context/policy.js";
+import { type HardSettings, handoversOn, thresholdTokens } from "../context/policy.js";
 import type { FactOf, RunEvent } from "../run/event.js";
 
 export interface BoardSession {
@@ -26,14 +26,17 @@ export interface BoardSession {
 
 /** What the run's configuration says of when a session is handed over. */
 export interface Rules {
-  hard: Parameters<typeof thresholdTokens>[0];
+  /** Undefined: it is not handed over. */
+  hard: HardSettings | undefined;
   soft: number | undefined;
 }
 
 export function rulesOf(config: FactOf<"run-started">["config"]): Rules {
   const handsOver = handoversOn(config);
   return {
-    hard: { context_threshold: handsOver ? config.context_threshold : 100 },
+    hard: handsOver
+      ? { context_threshold: config.context_threshold, context_max_tokens: config.context_max_tokens ?? "off" }
+      : undefined,
     soft: handsOver && typeof config.context_soft === "number" ? config.context_soft : undefined,
   };
 }
@@ -59,9 +62,16 @@ export const newSession = (event: FactOf<"session-started"> & RunEvent): BoardSe
   seen: 0,
 });
 
-export function windowOf(rules: Rules, session: BoardSession, window: number, compactAt: number | undefined): void {
+export function windowOf(
+  rules: Rules,
+  session: BoardSession,
+  { window, whole = window, compactAt }: { window: number; whole?: number | undefined; compactAt?: number | undefined },
+): void {
   session.window = window;
-  session.hard = Math.round(thresholdTokens(rules.hard, { window, compactAt, reserve: 0 }));
+  session.hard =
+    rules.hard === undefined
+      ? window
+      : Math.round(thresholdTokens(rules.hard, { window, whole, compactAt, reserve: 0 }));
   session.soft = rules.soft === undefined ? 0 : Math.round((window * rules.soft) / 100);
 }
 

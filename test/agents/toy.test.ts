@@ -77,6 +77,7 @@ const toy: Agent = {
   toolName: (tool) => tool,
   credit: (model) => `Toy (${model}) <toy@segno.invalid>`,
   priceOf: () => undefined,
+  account: () => "",
   check: async () => ({ ok: true, account: "none" }),
   checkQuickly: async () => ({ ok: true, account: "none" }),
   canResume: async () => false,

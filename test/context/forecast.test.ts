@@ -12,6 +12,7 @@ const settings = {
   context_limit: undefined,
   context_threshold: 80,
   context_soft: 65 as const,
+  context_max_tokens: "off" as const,
   max_tokens: 2_000_000_000,
   max_cost_usd: 250,
 };

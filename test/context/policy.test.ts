@@ -1,19 +1,22 @@
 import { describe, expect, test } from "vitest";
-import { checkpointWeight, handoverCost, startWeight, weighHandover } from "../../src/context/economy.js";
+import { checkpointCost, handoverCost, startCost, weighHandover } from "../../src/context/economy.js";
 import {
   type BoundaryView,
   type ContextSettings,
   decideBoundary,
+  handoverPoint,
   handoversOn,
   newWarnings,
   thresholdTokens,
 } from "../../src/context/policy.js";
+import { listPrice } from "../../src/context/prices.js";
 import type { Reading } from "../../src/context/reading.js";
 
 const SETTINGS: ContextSettings = {
   context_policy: "restart",
   context_soft: 65,
   context_threshold: 80,
+  context_max_tokens: "off",
   max_restarts: 3,
   tool_call_threshold: 100,
 };
@@ -27,13 +30,14 @@ const reading = (tokens: number, source: Reading["source"] = "exact"): Reading =
 });
 const view = (tokens: number, more: Partial<BoundaryView> = {}): BoundaryView => ({
   reading: reading(tokens),
-  limits: { window: WINDOW, compactAt: undefined, reserve: 0 },
+  limits: { window: WINDOW, whole: 1_000_000, compactAt: undefined, reserve: 0 },
   firstPrompt: 20_000,
   growth: 0,
   natural: undefined,
   workLeft: true,
+  gotOn: true,
   toolCalls: 0,
-  economy: { calls: 0, carried: 0, callsLeft: 0, handover: 20_000 },
+  economy: { price: undefined, calls: 0, carried: 0, callsLeft: 0, handover: 20_000 },
   continued: false,
   ...more,
 });
@@ -60,13 +64,38 @@ describe("the hard threshold", () => {
 
   test("is never later than the agent's own compaction, less room for a checkpoint and one large result", () => {
     const at = (window: number, compactAt: number | undefined, reserve = 0) =>
-      thresholdTokens(SETTINGS, { window, compactAt, reserve });
+      thresholdTokens(SETTINGS, { window, whole: 200_000, compactAt, reserve });
     expect(at(200_000, 167_000)).toBe(154_300);
     expect(at(200_000, undefined)).toBe(160_000);
     expect(at(40_000, 167_000)).toBe(32_000);
     // A session whose results are larger than usual reserves for those.
     expect(at(200_000, 167_000, 20_000)).toBe(143_000);
     expect(at(200_000, 167_000, 150_000)).toBe(83_500);
+  });
+
+  test("where the agent does not compact, it may come as late as the window leaves room for a checkpoint", () => {
+    const at = (context_threshold: number, window = 200_000) =>
+      handoverPoint({ ...SETTINGS, context_threshold }, { window, whole: 200_000, compactAt: undefined, reserve: 0 });
+    expect(at(90)).toEqual({ rule: "threshold", tokens: 180_000 });
+    expect(at(95)).toEqual({ rule: "agent", tokens: 187_300 });
+    // What `context_limit` takes away is still there for the checkpoint.
+    expect(at(95, 100_000)).toEqual({ rule: "threshold", tokens: 95_000 });
+  });
+
+  test("a cap in tokens counts where it comes first, whatever the window", () => {
+    const at = (window: number, context_max_tokens: number | "off") =>
+      handoverPoint({ ...SETTINGS, context_max_tokens }, { window, whole: window, compactAt: undefined, reserve: 0 });
+    expect(at(1_000_000, 200_000)).toEqual({ rule: "cap", tokens: 200_000 });
+    expect(at(200_000, 200_000)).toEqual({ rule: "threshold", tokens: 160_000 });
+    expect(at(1_000_000, "off")).toEqual({ rule: "threshold", tokens: 800_000 });
+    // At the next tool boundary, natural or not.
+    expect(decide(50_000, { context_max_tokens: 50_000, context_soft: "off" })).toMatchObject({
+      act: "hand-over",
+      rule: "cap",
+      threshold: 50_000,
+      reason: "50000 tokens are at or above the cap (context_max_tokens) of 50000",
+    });
+    expect(decide(49_999, { context_max_tokens: 50_000 })).toEqual({ go: true });
   });
 
   test("a first prompt above it is said to be that, and fails instead of looping", () => {
@@ -110,7 +139,7 @@ describe("the policies at the threshold", () => {
   });
 
   test("after `continue`, ask does not ask again and hands over at the compaction point", () => {
-    const limits = { window: WINDOW, compactAt: 95_000, reserve: 0 };
+    const limits = { window: WINDOW, whole: WINDOW, compactAt: 95_000, reserve: 0 };
     const continued = (tokens: number) => decide(tokens, { context_policy: "ask" }, { limits, continued: true });
     expect(continued(82_000)).toEqual({ go: true });
     expect(continued(95_000 - 4_000 - 8_700)).toMatchObject({ act: "hand-over" });
@@ -134,20 +163,43 @@ describe("the soft threshold", () => {
     expect(decide(70_000, {}, { natural: "task", firstPrompt: 66_000 })).toEqual({ go: true });
     expect(decide(70_000, {}, { natural: "task", workLeft: false })).toEqual({ go: true });
   });
+
+  test("can be switched off", () => {
+    expect(decide(79_000, { context_soft: "off" }, { natural: "task" })).toEqual({ go: true });
+  });
 });
 
 describe("the economic rule", () => {
-  const economy = { calls: 20, carried: 400_000, callsLeft: 40, handover: 20_000 };
+  const economy = { price: undefined, calls: 20, carried: 400_000, callsLeft: 40, handover: 20_000 };
 
   test("hands over at a natural boundary when what is left to carry is worth twice a handover, and waiting gains nothing", () => {
     // 30,000 tokens × 0.1 × 40 calls = 120,000 ≥ 2 × 20,000; load 3,000 ≥ (20,000 + 40,000) / 20 = 3,000.
     const auto = { context_soft: "auto" as const };
     const decided = decide(50_000, auto, { natural: "task", economy });
     expect(decided).toMatchObject({ rule: "economy", act: "hand-over" });
-    expect(decided.go ? "" : decided.reason).toContain("30000 tokens × 0.1 × 40 calls left = 120000");
+    expect(decided.go ? "" : decided.reason).toContain(
+      "rereading 30000 tokens in 40 calls that are left would cost 120000 tokens, at least 2 × 20000 tokens",
+    );
     expect(decide(50_000, auto, { economy })).toEqual({ go: true });
     expect(decide(49_000, auto, { natural: "task", economy })).toEqual({ go: true });
     expect(decide(50_000, auto, { natural: "task", economy: { ...economy, callsLeft: 13 } })).toEqual({ go: true });
+  });
+
+  test("counts in dollars of the model in use: dear cache reads hand over earlier, free ones never", () => {
+    const auto = { context_soft: "auto" as const };
+    // 30,000 tokens at $0.30 a million in 40 calls cost $0.36, a handover $0.06.
+    const priced = { ...economy, price: listPrice(3, 15), handover: 0.06 };
+    const decided = decide(50_000, auto, { natural: "task", economy: priced });
+    expect(decided.go ? "" : decided.reason).toContain("would cost $0.36, at least 2 × $0.0600");
+    const free = { ...priced, price: { ...listPrice(3, 15), cacheRead: 0 } };
+    expect(decide(50_000, auto, { natural: "task", economy: free })).toEqual({ go: true });
+    const dear = { ...priced, callsLeft: 12, price: { ...listPrice(3, 15), cacheRead: 3 } };
+    expect(decide(25_000, auto, { natural: "task", economy: { ...dear, carried: 0 } })).toMatchObject({ go: false });
+  });
+
+  test("never more often than a session finishes something", () => {
+    const auto = { context_soft: "auto" as const };
+    expect(decide(50_000, auto, { natural: "commit", economy, gotOn: false })).toEqual({ go: true });
   });
 
   test("with nothing left to do it never pays", () => {
@@ -156,19 +208,22 @@ describe("the economic rule", () => {
 
   test("a handover costs what this run's cost, else what one may expect", () => {
     const usage = { input: 10, cacheRead: 100, cacheWrite: 80, output: 2 };
-    expect(startWeight(usage)).toBeCloseTo(10 + 10 + 100 - 19);
-    expect(checkpointWeight(usage)).toBe(10 + 10 + 10);
+    expect(startCost(usage)).toBeCloseTo(10 + 10 + 100 - 19);
+    expect(checkpointCost(usage)).toBe(10 + 10 + 10);
+    expect(checkpointCost(usage, listPrice(3, 15)) * 1e6).toBeCloseTo(30 + 30 + 30);
     const usual = { firstPrompt: 22_000, promptTokens: 2_000 };
-    const none = { checkpoints: [], starts: [], rereading: [] };
+    const none = { price: undefined, checkpoints: [], starts: [], rereading: [] };
     // 0.1 × 50,000 + 5 × 800, 1.15 × 3,000, 1.25 × 2,000.
     expect(handoverCost(50_000, { ...none, ...usual })).toBeCloseTo(9_000 + 3_450 + 2_500);
-    const measured = { checkpoints: [6_000, 8_000], starts: [30_000, 9_000], rereading: [0, 800] };
+    const fresh = (input: number) => ({ input, cacheRead: 0, cacheWrite: 0, output: 0 });
+    const checkpoints = [fresh(6_000), fresh(8_000)];
+    const measured = { price: undefined, checkpoints, starts: [fresh(30_000), fresh(10_000)], rereading: [0, 800] };
     expect(handoverCost(50_000, { ...measured, ...usual })).toBe(7_000 + 9_000 + 500);
   });
 });
 
 describe("seen one call ahead", () => {
-  const limits = { window: WINDOW, compactAt: 84_000, reserve: 0 };
+  const limits = { window: WINDOW, whole: WINDOW, compactAt: 84_000, reserve: 0 };
 
   test("a jump like a recent one that would cross the compaction point is handed over before it", () => {
     // The threshold is 71,300; 60,000 is below it, but another 20,000 would reach 84,000 less the checkpoint's room.

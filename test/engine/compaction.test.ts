@@ -22,6 +22,21 @@ describe.concurrent("compaction, with the real Claude Code", () => {
     expect(run.done).toEqual(ids(24));
   });
 
+  test("a threshold of 90 % is 90 %: the agent does not compact before it", async () => {
+    const run = await rehearse({
+      repo: phase(28),
+      charsPerTask: 20_000,
+      config: { context_threshold: 90, context_soft: "off", context_max_tokens: "off" },
+    });
+    expect(run.status).toBe("completed");
+    const [decided] = run.of("boundary-decided");
+    expect(decided).toMatchObject({ rule: "threshold", threshold: 180_000 });
+    expect(decided?.reading.percent).toBeGreaterThanOrEqual(90);
+    expect(decided?.reading.percent).toBeLessThan(95);
+    expect(run.of("compacted")).toEqual([]);
+    expect(run.done).toEqual(ids(28));
+  });
+
   test("the default policy never lets the agent compact", async () => {
     const run = await rehearse({ repo: phase(12), charsPerTask: 20_000, config: { context_limit: 60_000 } });
     expect(run.status).toBe("completed");

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { answerQuestion } from "../../src/engine/questions.js";
 import { call, message } from "../../src/rehearsal/reply.js";
-import type { ModelRequest } from "../../src/rehearsal/request.js";
+import { type ModelRequest, promptTokens } from "../../src/rehearsal/request.js";
+import type { RunEvent } from "../../src/run/event.js";
+import { lineOf } from "../../src/view/lines.js";
 import { planFiles } from "../support/plans.js";
 import { type RehearsalOptions, rehearse } from "../support/rehearsal.js";
 import { scratchRepo } from "../support/scratch.js";
@@ -30,7 +32,11 @@ describe.concurrent("context policies", () => {
   });
 
   test("soft: from 65 % on the session ends at a reported task, with the rule and the reading in one event", async () => {
-    const run = await rehearse({ repo: phase(8), charsPerTask: 12_000, config: { context_limit: 60_000 } });
+    const run = await rehearse({
+      repo: phase(8),
+      charsPerTask: 12_000,
+      config: { context_limit: 60_000, context_soft: 65 },
+    });
     expect(run.status).toBe("completed");
     const [decided] = run.of("boundary-decided");
     expect(decided).toMatchObject({ why: "context", rule: "soft", threshold: 39_000 });
@@ -45,7 +51,7 @@ describe.concurrent("context policies", () => {
     const moves = [FILL, FILL, FILL, FILL, FILL, "test -f PLAN.md"];
     const run = await rehearse({
       repo: phase(1, ["test -f PLAN.md"]),
-      config: { context_limit: 54_000 },
+      config: { context_limit: 54_000, context_soft: 65 },
       behave: (request, worker) => {
         const next = (request.tools ?? []).length > 0 ? moves.shift() : undefined;
         return next === undefined ? worker(request) : message(call("Bash", { command: next, description: "fill" }));
@@ -57,14 +63,16 @@ describe.concurrent("context policies", () => {
   });
 
   test("auto: hands over where it is cheaper than going on, and shows its arithmetic", async () => {
-    const run = await rehearse({ repo: phase(26), charsPerTask: 20_000, config: { context_soft: "auto" } });
+    const run = await rehearse({ repo: phase(26), charsPerTask: 20_000 });
     expect(run.status).toBe("completed");
     expect(run.done).toEqual(ids(26));
     const decided = run.of("boundary-decided");
     expect(decided.length).toBeGreaterThan(0);
     for (const event of decided) {
       expect(event.rule).toBe("economy");
-      expect(event.reason).toMatch(/\d+ tokens × 0\.1 × \d+ calls left = \d+, at least 2 × \d+ for a handover/);
+      expect(event.reason).toMatch(
+        /rereading \d+ tokens in \d+ calls that are left would cost \$[\d.]+, at least 2 × \$[\d.]+ for a handover/,
+      );
       expect(event.reading.percent).toBeLessThan(65);
     }
   });
@@ -81,17 +89,18 @@ describe.concurrent("context policies", () => {
     expect(run.of("commit-made")[0]?.kind).toBe("handover");
   });
 
-  test("a run of calls that grow alike is handed over one call before it would cross the compaction point", async () => {
-    // About 36,000 tokens a call: 127k after three of them is below the threshold, and 163k is the last safe size.
+  test("a run of calls that grow alike is handed over one call before it would cross the window", async () => {
+    // About 65,000 tokens a call: what two of them leave is below the threshold, and a third would cross the window.
     const BIG =
       'for k in 1 2 3; do :; done; i=0; while [ $i -lt 330 ]; do i=$((i+1)); echo "line $i of a long output that fills the window quickly, word after word after word"; done';
     let moves = 4;
     const run = await rehearse({
       repo: phase(1),
+      config: { context_threshold: 88 },
       behave: (request, worker) => {
         if ((request.tools ?? []).length === 0 || moves-- <= 0) return worker(request);
         return message(
-          ...Array.from({ length: 5 }, (_, n) =>
+          ...Array.from({ length: 7 }, (_, n) =>
             call("Bash", { command: `: ${moves} ${n}; ${BIG}`, description: "fill" }),
           ),
         );
@@ -100,7 +109,53 @@ describe.concurrent("context policies", () => {
     expect(run.status).toBe("completed");
     expect(run.of("compacted")).toEqual([]);
     expect(run.of("boundary-decided")[0]).toMatchObject({ rule: "forecast", why: "context" });
-    expect(run.of("boundary-decided")[0]?.reading.percent).toBeLessThan(77);
+    expect(run.of("boundary-decided")[0]?.reading.percent).toBeLessThan(88);
+  });
+
+  test("a cap in tokens hands over at the next tool boundary, whatever the window", async () => {
+    const run = await rehearse({
+      repo: phase(6),
+      charsPerTask: 9_000,
+      window: 1_000_000,
+      config: { context_max_tokens: 32_000, context_soft: "off" },
+    });
+    expect(run.status).toBe("completed");
+    expect(run.done).toEqual(ids(6));
+    expect(run.of("window-known")[0]?.hands).toEqual({ tokens: 32_000, rule: "cap", soft: "off" });
+    expect(lineOf(run.of("window-known")[0] as RunEvent)?.text).toBe(
+      "window 1.0M tokens; handed over at 32k (3 %, context_max_tokens)",
+    );
+    const decided = run.of("boundary-decided");
+    expect(decided.length).toBeGreaterThan(0);
+    for (const { rule, reading } of decided) {
+      expect(rule).toBe("cap");
+      expect(reading.tokens).toBeLessThan(40_000);
+    }
+  });
+
+  test("a window that turns out smaller than it was said to be is learned, said once, and counts from then on", async () => {
+    const repo = phase(8);
+    const told = { context_soft: "off" as const, context_max_tokens: "off" as const };
+    const run = await rehearse({
+      repo,
+      charsPerTask: 9_000,
+      config: told,
+      behave: (request, worker) =>
+        promptTokens(request) > 40_000
+          ? { type: "error", status: 400, error: "x", message: "prompt is too long: 41000 tokens > 40000 maximum" }
+          : worker(request),
+    });
+    expect(run.status).toBe("completed");
+    expect(new Set(run.done)).toEqual(new Set(ids(8)));
+    const warnings = run.of("warned").filter(({ message: said }) => said.includes("is 40000 tokens here, not 200000"));
+    expect(warnings).toHaveLength(1);
+    // The sessions after it are handed over before it is full.
+    const reasons = run.of("session-ended").map(({ reason }) => reason);
+    expect(reasons[0]).toBe("context-full");
+    expect(new Set(reasons.slice(1))).toEqual(new Set(["handed-over", "result"]));
+    expect(run.of("window-known").at(-1)).toMatchObject({ window: 40_000, hands: { tokens: 27_300, rule: "agent" } });
+    const { windows } = await run.held.store.learned("in-process");
+    expect(windows).toEqual({ "claude-sonnet-4-5": 40_000 });
   });
 
   test("usage that never comes: estimated, warned of once, and handed over after tool_call_threshold", async () => {

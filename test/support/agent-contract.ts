@@ -64,6 +64,7 @@ async function open(
     permissions: "all",
     readOnly: false,
     isolated: true,
+    compacts: true,
     resume: undefined,
     sandbox: false,
     allowedTools: [],
@@ -172,6 +173,11 @@ export const agentContract = (name: string, make: MakeAgent) =>
       const windows = session.observations.flatMap((seen) => (seen.type === "window" ? [seen] : []));
       expect(windows.at(-1)).toMatchObject({ window: 200_000, compactAt: 167_000 });
       await session.close();
+      const kept = await open(make, () => message(bash("true")), { stopAfter: 1, compacts: false });
+      await kept.send("Go.");
+      const known = kept.observations.flatMap((seen) => (seen.type === "window" ? [seen] : []));
+      expect(known.at(-1)).toMatchObject({ window: 200_000, compactAt: undefined });
+      await kept.close();
     });
 
     test("a boundary comes after each batch, when all of it was reported, and stops the turn there", async () => {
@@ -290,6 +296,6 @@ export const agentContract = (name: string, make: MakeAgent) =>
       expect(facts.safeParse(agent).success).toBe(true);
       expect(agent.help.install.length * agent.help.login.length).toBeGreaterThan(0);
       expect(agent.credit("a-model")).toMatch(/^.*a-model.* <\S+@\S+>$/);
-      expect(agent.priceOf("claude-sonnet-4-5")).toEqual({ input: 3, output: 15 });
+      expect(agent.priceOf("claude-sonnet-4-5")).toMatchObject({ input: 3, output: 15, cacheWrite: 3.75 });
     });
   });

@@ -8,8 +8,10 @@ import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, 
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { Agent, AgentSession, SessionOptions } from "../../src/agents/agent.js";
+import { windowIn } from "../../src/agents/claude/errors.js";
 import { sizeOf } from "../../src/agents/content-size.js";
 import { MARKER, sweep } from "../../src/agents/processes.js";
+import { listPrice } from "../../src/context/prices.js";
 import type { ContentKind } from "../../src/context/ratios.js";
 import { PromptCache } from "../../src/rehearsal/cache.js";
 import type { Reply, ReplyBlock } from "../../src/rehearsal/reply.js";
@@ -59,7 +61,8 @@ export function inProcessAgent(options: InProcessOptions): Agent {
     isDraft: (name) => /\.tmp\.[\d.a-f]+$/.test(name),
     toolName: (tool) => PREFIX + tool,
     credit: (model) => `In process (${model}) <in-process@segno.invalid>`,
-    priceOf: () => ({ input: 3, output: 15 }),
+    priceOf: () => listPrice(3, 15),
+    account: () => "",
     check: async () => ({ ok: true, account: "none" }),
     checkQuickly: async () => ({ ok: true, account: "none" }),
     canResume: async (agentSession) => conversations.has(agentSession),
@@ -108,12 +111,16 @@ class InProcessSession implements AgentSession {
     if (!this.#begun) {
       this.#begun = true;
       observe({ type: "ready", agentSession: this.#id, model: this.#model });
-      observe({ type: "window", window: this.#window, compactAt: this.#window - ROOM });
+      observe({ type: "window", window: this.#window, compactAt: this.#compactAt });
     }
     const closed = new Promise<TurnEnd>((done) => {
       this.#gone.push(() => done({ type: "crashed", message: "it was closed" }));
     });
     return Promise.race([this.#turn(), closed]);
+  }
+
+  get #compactAt(): number | undefined {
+    return this.#options.compacts ? this.#window - ROOM : undefined;
   }
 
   get #model(): string {
@@ -131,8 +138,9 @@ class InProcessSession implements AgentSession {
     for (;;) {
       const request = this.#request();
       const tokens = promptTokens(request);
-      if (tokens > this.#window) return { type: "too-long" };
-      if (tokens > this.#window - ROOM && this.#options.handlers.mayCompact()) return compacted(this.#options, tokens);
+      if (tokens > this.#window) return { type: "too-long", window: this.#window };
+      if (tokens > (this.#compactAt ?? this.#window) && this.#options.handlers.mayCompact())
+        return compacted(this.#options, tokens);
       const reply = await this.#agent.behaviour(request, this.#options.env);
       if (this.#closed) return { type: "crashed", message: "it was closed" };
       if (reply.type === "hang") return new Promise(() => {});
@@ -318,7 +326,8 @@ function failed({ status, message, headers = {} }: Extract<Reply, { type: "error
   if (status === 401 || status === 403)
     return { type: "failed", kind: "auth", message: `the login is refused (${status})` };
   if (status === 404) return { type: "failed", kind: "model", message };
-  if (status === 400 && message.startsWith("prompt is too long")) return { type: "too-long" };
+  if (status === 400 && message.startsWith("prompt is too long"))
+    return { type: "too-long", window: windowIn(message) };
   return { type: "failed", kind: status === 429 || status >= 500 ? "api" : "request", message };
 }
 

@@ -1,5 +1,5 @@
 /** A journal as a run would leave it in the middle of its work, with fixed times: for frames that must not change. */
-import { costAt } from "../../src/context/prices.js";
+import { costAt, listPrice } from "../../src/context/prices.js";
 import { prepareSegnoFolder } from "../../src/engine/runs.js";
 import type { Phase } from "../../src/plan/model.js";
 import type { Fact } from "../../src/run/event.js";
@@ -55,7 +55,7 @@ function session(of: string, n: number, tokens: readonly number[]): Fact[] {
         call: `${n}/${index}`,
         model,
         usage: { input: 20, cacheRead: count - 900, cacheWrite: 600, output: 280 },
-        cost: costAt({ input: 3, output: 15 }, { input: 20, cacheRead: count - 900, cacheWrite: 600, output: 280 }),
+        cost: costAt(listPrice(3, 15), { input: 20, cacheRead: count - 900, cacheWrite: 600, output: 280 }),
         subagent: false,
         reading: reading(count),
       },

@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, readdirSync, statSync } from "node:f
 import { delimiter, join } from "node:path";
 import type { Agent } from "../agent.js";
 import type { AgentChoice } from "../registry.js";
+import { shortHash } from "../short-hash.js";
 import { priceOf } from "./models.js";
 import { toolName } from "./tools.js";
 
@@ -27,6 +28,7 @@ export function claudeAgent(executable: string | undefined): Agent {
     toolName,
     credit: (model) => `Claude (${model}) <noreply@anthropic.com>`,
     priceOf,
+    account: (env) => shortHash(ACCOUNT.map((name) => env[name] ?? "")),
     // Its SDK is loaded when it is used.
     check: async (env, cwd) => (await import("./check.js")).checkClaude(executable, env, cwd),
     checkQuickly: async (env, cwd) => (await import("./check.js")).checkQuickly(executable, env, cwd),
@@ -34,6 +36,15 @@ export function claudeAgent(executable: string | undefined): Agent {
     open: async (options) => (await import("./session.js")).openSession(options, executable),
   };
 }
+
+/** What decides whose account, and which service, is used. */
+const ACCOUNT = [
+  "ANTHROPIC_API_KEY",
+  "ANTHROPIC_AUTH_TOKEN",
+  "CLAUDE_CODE_OAUTH_TOKEN",
+  "ANTHROPIC_BASE_URL",
+  "CLAUDE_CONFIG_DIR",
+];
 
 /** Claude Code keeps one transcript per session, in a folder per project. */
 function hasTranscript(agentSession: string, env: Record<string, string>): boolean {

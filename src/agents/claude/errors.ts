@@ -43,3 +43,9 @@ export function resetOf(text: string, now: Date): Date | undefined {
   if (at <= now) at.setDate(at.getDate() + 1);
   return at;
 }
+
+/** How large the window really is, from "prompt is too long: 210000 tokens > 200000 maximum". */
+export function windowIn(text: string): number | undefined {
+  const most = /prompt is too long: [\d,]+ tokens? > ([\d,]+)/i.exec(text)?.[1];
+  return most === undefined ? undefined : Number(most.replaceAll(",", ""));
+}

@@ -23,7 +23,7 @@ import { ONLY_SEGNO_TOOLS } from "../../tools/tools.js";
 import type { AgentSession, PermissionLevel, SessionOptions } from "../agent.js";
 import { diesWithParent, MARKER, sweep } from "../processes.js";
 import { PromptQueue } from "../prompt-queue.js";
-import { failedKind, isLimitText, resetOf } from "./errors.js";
+import { failedKind, isLimitText, resetOf, windowIn } from "./errors.js";
 import { ClaudeStream } from "./stream.js";
 import { EDITING, isOurs, toolName } from "./tools.js";
 
@@ -258,7 +258,13 @@ function sessionEnv(options: SessionOptions): Record<string, string> {
   for (const [name, value] of Object.entries(options.env)) {
     if (!ENCLOSING.test(name)) env[name] = value;
   }
-  return { ...env, [MARKER]: options.marker, CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: "1" };
+  return {
+    ...env,
+    [MARKER]: options.marker,
+    CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: "1",
+    // Switched off, not only vetoed: the whole window can be used.
+    ...(options.compacts ? {} : { DISABLE_AUTO_COMPACT: "1" }),
+  };
 }
 
 interface Trouble {
@@ -279,7 +285,7 @@ function turnEnd(
         ? { type: "failed", kind: "other", message: `a hook of the user's settings stopped the agent: ${text}` }
         : { type: "stopped", why: stopWhy };
     case "prompt_too_long":
-      return { type: "too-long" };
+      return { type: "too-long", window: windowIn(text) };
     case "completed":
     case undefined:
       return message.is_error ? { type: "failed", kind: "other", message: text } : { type: "finished" };

@@ -1,10 +1,10 @@
 /** Claude Code's message stream → observations. Knows which tool calls it has seen whole, and whether all is quiet. */
-import { createHash } from "node:crypto";
 import type { SDKMessage } from "@anthropic-ai/claude-agent-sdk";
 import type { MeterInput } from "../../context/meter.js";
 import type { Usage } from "../../run/event.js";
 import type { Observation } from "../agent.js";
 import { sizeOf } from "../content-size.js";
+import { shortHash } from "../short-hash.js";
 import { briefOf } from "./brief.js";
 import { contentKind, plainName, toolKind } from "./tools.js";
 
@@ -183,12 +183,6 @@ export class ClaudeStream {
     this.#observe({ type: "meter", input: { type: "appended", ...appended } });
   }
 }
-
-const shortHash = (value: unknown): string =>
-  createHash("sha1")
-    .update(JSON.stringify(value) ?? "")
-    .digest("base64url")
-    .slice(0, 12);
 
 function editOf(name: string, input: unknown): { file: string; to: string } | undefined {
   if (toolKind(name) !== "edit") return undefined;

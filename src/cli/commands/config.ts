@@ -12,6 +12,7 @@ import { readSettings, type Settings, userFile } from "../settings.js";
 
 const WHERE = {
   default: "default",
+  implied: "because context_threshold is set",
   user: "your own file",
   file: ".segno/config.yaml",
   environment: "environment",

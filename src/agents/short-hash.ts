@@ -1,0 +1,8 @@
+/** A few characters that differ when the values do. */
+import { createHash } from "node:crypto";
+
+export const shortHash = (value: unknown): string =>
+  createHash("sha1")
+    .update(JSON.stringify(value) ?? "")
+    .digest("base64url")
+    .slice(0, 12);
