@@ -19,6 +19,8 @@ export interface Economy {
   callsLeft: number;
   /** What a handover costs here. */
   handover: number;
+  /** Tokens that a fresh session reads again, and then carries, too. */
+  reread: number;
 }
 
 /** What a session's first call cost beyond a call whose prompt is cached, as it would be in a session that goes on. */
@@ -36,12 +38,12 @@ export function weighHandover(
   firstPrompt: number,
   economy: Economy,
 ): { worth: boolean; reason: string } {
-  const { price, calls, carried, callsLeft, handover } = economy;
+  const { price, calls, carried, callsLeft, handover, reread } = economy;
   const { cacheRead } = price ?? LIST_RATIOS;
-  const extra = Math.max(0, tokens - firstPrompt);
+  const extra = Math.max(0, tokens - firstPrompt - reread);
   const load = (extra * cacheRead) / 1e6;
   const saving = load * callsLeft;
-  const average = (handover + (carried * cacheRead) / 1e6) / Math.max(1, calls);
+  const average = (handover + (Math.max(0, carried - reread * calls) * cacheRead) / 1e6) / Math.max(1, calls);
   const say = (value: number) => (price === undefined ? `${Math.round(value)} tokens` : dollars(value));
   return {
     worth: saving >= ENOUGH * handover && load >= average,
@@ -79,10 +81,11 @@ export function handoverCost(tokens: number, costs: HandoverCosts): number {
   const fresh = Math.min(firstPrompt, promptTokens) + USUAL_CHECKPOINT;
   const start =
     newest === undefined ? (fresh * (price.cacheWrite - price.cacheRead)) / 1e6 : Math.max(0, startCost(newest, price));
-  // What is read again is written to the cache once; that it is then carried along, the calls that follow pay.
-  const reread = ((mean(rereading) ?? USUAL_REREADING) * price.cacheWrite) / 1e6;
-  return checkpoint + start + reread;
+  return checkpoint + start + (rereadTokens(rereading) * price.cacheWrite) / 1e6;
 }
+
+/** What a fresh session reads again, as it was measured; else as one may expect. */
+export const rereadTokens = (rereading: readonly number[]): number => mean(rereading) ?? USUAL_REREADING;
 
 const mean = (values: readonly number[]): number | undefined =>
   values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;

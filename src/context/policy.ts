@@ -7,8 +7,8 @@ export const CHECKPOINT_ROOM = 4_000;
 /** One large tool result (the 99th percentile of public sessions). */
 export const LARGE_RESULT = 8_700;
 
-/** Sessions of real agents that grow longer cost more than a handover saves (`bench/economy`), whatever the window. */
-export const DEFAULT_CAP = 200_000;
+/** What 80 % of a window of 200,000 is. In windows of a million longer sessions only cost more (`bench/economy`). */
+export const DEFAULT_CAP = 160_000;
 
 export const POLICIES = ["restart", "ask", "observe", "stop"] as const;
 export type ContextPolicy = (typeof POLICIES)[number];
@@ -52,10 +52,14 @@ export interface HandoverPoint {
   rule: "threshold" | "cap" | "agent";
 }
 
+/** A session that begins near the cap gets on a little before it is handed over: a quarter of the cap. */
+export const capFor = (cap: number, firstPrompt: number): number => Math.max(cap, firstPrompt + cap / 4);
+
 /** Where a session is handed over at the latest: what the user said, but never later than the agent allows. */
-export function handoverPoint(settings: HardSettings, limits: Limits): HandoverPoint {
+export function handoverPoint(settings: HardSettings, limits: Limits, firstPrompt = 0): HandoverPoint {
   const { context_threshold, context_max_tokens } = settings;
-  const cap = typeof context_max_tokens === "number" ? context_max_tokens : Number.POSITIVE_INFINITY;
+  const cap =
+    typeof context_max_tokens === "number" ? capFor(context_max_tokens, firstPrompt) : Number.POSITIVE_INFINITY;
   const points: HandoverPoint[] = [
     { rule: "threshold", tokens: (limits.window * context_threshold) / 100 },
     { rule: "cap", tokens: cap },
@@ -106,7 +110,9 @@ export type BoundaryDecision =
 export function decideBoundary(settings: ContextSettings, view: BoundaryView): BoundaryDecision {
   if (!handoversOn(settings)) return { go: true };
   const { reading, limits, continued } = view;
-  const hard: HandoverPoint = continued ? { rule: "agent", tokens: lastSafe(limits) } : handoverPoint(settings, limits);
+  const hard: HandoverPoint = continued
+    ? { rule: "agent", tokens: lastSafe(limits) }
+    : handoverPoint(settings, limits, view.firstPrompt);
   const crossed = crossedRule(settings, view, hard);
   if (crossed === undefined) return { go: true };
   const { rule, reason, threshold = hard.tokens } = crossed;

@@ -6,7 +6,7 @@
  *
  * Whoever asks appends the facts, and stops the turn if one of them says so.
  */
-import { type Economy, handoverCost } from "../context/economy.js";
+import { type Economy, handoverCost, rereadTokens } from "../context/economy.js";
 import {
   type BoundaryDecision,
   type BoundaryView,
@@ -202,6 +202,9 @@ function economyOf(state: RunState, at: AtBoundary, left: number): Economy {
   const tasksDone = Math.max(0, phaseOf(state, at.phase).tasks.length - left);
   const calls = mine.reduce((sum, each) => sum + each.calls, 0);
   const perTask = tasksDone === 0 ? USUAL_CALLS_PER_TASK : calls / tasksDone;
+  // What happened in this phase says more than what happened in others before it.
+  const measured = mine.flatMap(({ reread }) => (reread === undefined ? [] : [reread]));
+  const rereading = [...measured.toReversed(), ...at.rereadBefore].slice(0, RECENT_REREADS);
   const known = <T>(values: (T | undefined)[]): T[] => values.filter((value) => value !== undefined);
   return {
     price: at.price,
@@ -215,8 +218,8 @@ function economyOf(state: RunState, at: AtBoundary, left: number): Economy {
       starts: known(all.slice(1).map(({ firstCall }) => firstCall)),
       firstPrompt: at.firstSeen ?? 0,
       promptTokens: session?.promptTokens ?? 0,
-      // What happened in this phase says more than what happened in others before it.
-      rereading: [...known(mine.map(({ reread }) => reread)), ...at.rereadBefore].slice(0, RECENT_REREADS),
+      rereading,
     }),
+    reread: rereadTokens(rereading),
   };
 }

@@ -37,7 +37,7 @@ const view = (tokens: number, more: Partial<BoundaryView> = {}): BoundaryView =>
   workLeft: true,
   gotOn: true,
   toolCalls: 0,
-  economy: { price: undefined, calls: 0, carried: 0, callsLeft: 0, handover: 20_000 },
+  economy: { price: undefined, calls: 0, carried: 0, callsLeft: 0, handover: 20_000, reread: 0 },
   continued: false,
   ...more,
 });
@@ -96,6 +96,10 @@ describe("the hard threshold", () => {
       reason: "50000 tokens are at or above the cap (context_max_tokens) of 50000",
     });
     expect(decide(49_999, { context_max_tokens: 50_000 })).toEqual({ go: true });
+    // One that begins near it is not handed over before it got on.
+    expect(decide(55_000, { context_max_tokens: 50_000, context_soft: "off" }, { firstPrompt: 48_000 })).toEqual({
+      go: true,
+    });
   });
 
   test("a first prompt above it is said to be that, and fails instead of looping", () => {
@@ -170,7 +174,7 @@ describe("the soft threshold", () => {
 });
 
 describe("the economic rule", () => {
-  const economy = { price: undefined, calls: 20, carried: 400_000, callsLeft: 40, handover: 20_000 };
+  const economy = { price: undefined, calls: 20, carried: 400_000, callsLeft: 40, handover: 20_000, reread: 0 };
 
   test("hands over at a natural boundary when what is left to carry is worth twice a handover, and waiting gains nothing", () => {
     // 30,000 tokens × 0.1 × 40 calls = 120,000 ≥ 2 × 20,000; load 3,000 ≥ (20,000 + 40,000) / 20 = 3,000.
@@ -195,6 +199,16 @@ describe("the economic rule", () => {
     expect(decide(50_000, auto, { natural: "task", economy: free })).toEqual({ go: true });
     const dear = { ...priced, callsLeft: 12, price: { ...listPrice(3, 15), cacheRead: 3 } };
     expect(decide(25_000, auto, { natural: "task", economy: { ...dear, carried: 0 } })).toMatchObject({ go: false });
+  });
+
+  test("what is read again after it is carried again, too: then it pays later", () => {
+    const auto = { context_soft: "auto" as const };
+    expect(decide(52_000, auto, { natural: "task", economy })).toMatchObject({ rule: "economy" });
+    const rereads = { ...economy, carried: 500_000, reread: 20_000 };
+    expect(decide(52_000, auto, { natural: "task", economy: rereads })).toEqual({ go: true });
+    expect(decide(70_000, auto, { natural: "task", economy: rereads })).toMatchObject({
+      rule: "economy",
+    });
   });
 
   test("never more often than a session finishes something", () => {
