@@ -78,7 +78,13 @@ async function measure(start, options) {
   const standIn = await startStandIn({
     window: 200_000,
     behaviour: deciding(
-      { charsPerTask: CHARS, luck, ...options, onTask: ({ task }) => done.set(task, (done.get(task) ?? 0) + 1) },
+      {
+        charsPerTask: CHARS,
+        luck,
+        ...options,
+        onTask: ({ task }) => done.set(task, (done.get(task) ?? 0) + 1),
+        onRefused: ({ task }) => done.set(task, (done.get(task) ?? 1) - 1),
+      },
       names,
     ),
     onExchange: ({ usage }) => {

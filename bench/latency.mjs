@@ -7,7 +7,7 @@ import { worker } from "../dist/rehearsal/worker.js";
 import { agentEnv, CLAUDE, median, planOf, report, repository, SEGNO } from "./measure.mjs";
 
 const requests = [];
-const answer = worker({ charsPerTask: 9_000, onTask: () => {} });
+const answer = worker({ charsPerTask: 9_000, onTask: () => {}, onRefused: () => {} });
 const standIn = await startStandIn({
   window: 200_000,
   behaviour: (request) => {

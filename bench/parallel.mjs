@@ -10,7 +10,7 @@ const PHASES = 8;
 const TASKS = 4;
 const CALL_MS = Number(process.env.CALL_MS ?? 6_000);
 
-const answer = worker({ charsPerTask: 0, onTask: () => {} });
+const answer = worker({ charsPerTask: 0, onTask: () => {}, onRefused: () => {} });
 const standIn = await startStandIn({
   window: 200_000,
   behaviour: async (request) => {

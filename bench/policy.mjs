@@ -20,6 +20,7 @@ async function measure(start, remembers = 1) {
       charsPerTask: CHARS,
       remembers,
       onTask: ({ task }) => done.set(task, (done.get(task) ?? 0) + 1),
+      onRefused: ({ task }) => done.set(task, (done.get(task) ?? 1) - 1),
     }),
     onExchange: ({ usage }) => {
       sum.input += usage.input_tokens;

@@ -8,6 +8,8 @@
  *   retried, never for a sub-agent's, and only when every observation of those tools has been reported; stop the turn
  *   there if told to. One that cannot (`stop: "cancel"`) asks when the tools have finished, and cancels;
  * - bring what it is given there (`tell`) to the model before that call, if it can (`tells`);
+ * - ask `begins` before each tool of the main thread that is not ours, with what was seen so far reported, if it can refuse
+ *   tools (`refuses`), and answer the call with what it is given instead of running it;
  * - normalise usage: what was cached is not in `input`, what was thought is in `output`;
  * - resolve `send` only when the agent is idle: its turn is over and no sub-agent or background task of it is left;
  * - ask `givesUp` before each retry that the agent makes by itself, and end the turn if told so;
@@ -77,6 +79,8 @@ export interface SessionHandlers {
   observe(observation: Observation): void;
   /** `tell`: what the model is to read before its next call. */
   boundary(): Promise<{ stop: false; tell?: string | undefined } | { stop: true; why: StopWhy }>;
+  /** A tool is about to run: undefined, or what its call is answered with instead. */
+  begins(): string | undefined;
   /** The agent wants to compact its context: whether it may. */
   mayCompact(): boolean;
   /** Whether this retry is one too many. */

@@ -1,6 +1,6 @@
 /** What a phase will need: its context, sessions, calls, tokens and cost, before anything is spent. */
 import { handoverCost } from "./economy.js";
-import { limitsOf, thresholdTokens } from "./policy.js";
+import { type ContextPolicy, handoverPoint, limitsOf, thresholdTokens } from "./policy.js";
 import { costAt, LIST_RATIOS, type Price } from "./prices.js";
 
 /** What earlier phases in this repository needed, per agent. */
@@ -40,6 +40,7 @@ export interface PhaseShape {
 export interface ForecastSettings {
   model?: string | undefined;
   context_limit?: number | undefined;
+  context_policy?: ContextPolicy | undefined;
   context_threshold: number;
   context_soft: number | "auto" | "off";
   context_max_tokens: number | "off";
@@ -141,6 +142,7 @@ export function forecastPlan(
     cost_usd: unpriced ? null : Math.round(sum((phase) => phase.cost_usd ?? 0) * 100) / 100,
   };
   const warnings = [
+    ...thresholdWarnings(settings, window),
     ...forecasts.flatMap(phaseWarnings),
     ...flagWarnings(total, phases.length, flags),
     ...budgetWarnings(total, phases.length, settings, flags),
@@ -161,6 +163,17 @@ function roomOf(
   const handover = handoverCost(start, { ...none, firstPrompt: start, promptTokens: 0 });
   const economic = Math.sqrt((2 * handover * growth * 1e6) / LIST_RATIOS.cacheRead);
   return Math.min(most, economic);
+}
+
+/** A threshold that cannot be kept is said before the run, with what counts instead. */
+function thresholdWarnings({ context_threshold, context_policy }: ForecastSettings, window: number): string[] {
+  if (context_threshold >= 100 || context_policy === "observe") return [];
+  const { rule, tokens } = handoverPoint({ context_threshold, context_max_tokens: "off" }, limitsOf(window));
+  if (rule !== "agent") return [];
+  const percent = Math.floor((tokens / window) * 1_000) / 10;
+  return [
+    `context_threshold: ${context_threshold} cannot be kept in a window of ${window} tokens: a checkpoint and one large result must still fit. ${Math.round(tokens)} (${percent} %) counts instead; a model with a larger window allows more.`,
+  ];
 }
 
 function phaseWarnings({ phase, percent, sessions, split }: PhaseForecast): string[] {

@@ -1,40 +1,28 @@
 /**
  * A session in this process: the agent's conversation, its meter, and what the agent reported through the tools.
  *
- * Invariants
- * 1. The meter sees an observation before anything else does.
- * 2. What the agent reports is in the journal before the agent gets its answer.
+ * Invariant: the meter sees an observation before anything else does.
  */
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import type { AgentSession, Observation, SessionHandlers } from "../agents/agent.js";
 import { type Learned, seenFirstPrompt } from "../context/forecast.js";
 import { expectedGrowth, largeResult, type Meter, meter, newMeter, readMeter } from "../context/meter.js";
 import { handoverPoint, handoversOn, type Limits, type NaturalBoundary, newWarnings } from "../context/policy.js";
 import { costAt } from "../context/prices.js";
-import { undermines } from "../gates/suspicion.js";
-import type { Claims } from "../handover/claims.js";
-import { writeHanded } from "../handover/handed.js";
-import { judgeVerdicts } from "../handover/review.js";
 import { StuckWatch } from "../handover/stuck.js";
 import { TOOL_ANSWERS } from "../handover/tool-answers.js";
 import { type AtBoundary, sayAtBoundary } from "../run/boundary.js";
 import { budgetWarnings } from "../run/budget.js";
 import type { Circle } from "../run/circles.js";
-import type { Purpose } from "../run/command.js";
-import type { BlobRef, Fact, ToolKind, TurnEnd } from "../run/event.js";
-import type { PhaseResult } from "../run/outcome.js";
-import { isAttempted } from "../run/phase.js";
+import type { ToolKind, TurnEnd } from "../run/event.js";
 import { howToAllow } from "../run/refusals.js";
 import { givesUp } from "../run/retries.js";
-import { requestProblem } from "../run/splitting.js";
 import { phaseOf } from "../run/state.js";
-import { type SegnoTools, segnoTools, type ToolHandlers, ToolRefusal } from "../tools/tools.js";
-import { lookAtChange } from "./change.js";
+import { type SegnoTools, segnoTools } from "../tools/tools.js";
 import { checkoutOf } from "./checkout.js";
 import type { HeldRun, WarmSession } from "./held-run.js";
 import { LookOut } from "./look-out.js";
 import { markerOf } from "./marker.js";
+import { type ReportPlace, Reports } from "./reports.js";
 import { Watchdog } from "./watchdog.js";
 
 const MOST_REFUSED_BATCHES = 3;
@@ -42,12 +30,7 @@ const MOST_SAID = 40_000;
 const MUCH_EARLIER = 0.9;
 const PROGRESS_SKILL = /^\/?(?:debussy|segno)-progress\b[:\s]*(.*)$/i;
 
-export interface SessionPlace {
-  phase: string;
-  purpose: Purpose;
-  attempt: number;
-  session: string;
-}
+export type SessionPlace = ReportPlace;
 
 export class LiveSession implements WarmSession {
   readonly #held: HeldRun;
@@ -72,7 +55,7 @@ export class LiveSession implements WarmSession {
   #circle: Circle | undefined;
   /** All the agent said in the turn that is on, or was. */
   said = "";
-  handed: { claims: Claims; kept: BlobRef } | undefined;
+  readonly #reports: Reports;
   #refusedBatches = 0;
   #lookOut: LookOut | undefined;
   #resumed = false;
@@ -88,7 +71,17 @@ export class LiveSession implements WarmSession {
     this.#learned = learned;
     this.#meter = newMeter(config.context_limit, seenFirstPrompt(learned));
     this.#whole = this.#meter.window;
-    this.tools = segnoTools(this.#toolHandlers());
+    this.#reports = new Reports(held, place, {
+      progressed: (isStep) => {
+        this.#watch.progressed();
+        if (!isStep) return;
+        this.#natural = "task";
+        this.#isBetween = true;
+        this.#taskDone = true;
+      },
+      untold: () => this.#takeUntold(),
+    });
+    this.tools = segnoTools(this.#reports.handlers());
   }
 
   /** `resume`: the agent's own conversation to go on with. */
@@ -145,6 +138,10 @@ export class LiveSession implements WarmSession {
     return end;
   }
 
+  get handed(): Reports["handed"] {
+    return this.#reports.handed;
+  }
+
   get phase(): string {
     return this.#place.phase;
   }
@@ -162,6 +159,7 @@ export class LiveSession implements WarmSession {
       },
       observe: (observation) => this.#observe(observation),
       boundary: () => this.#boundary(),
+      begins: () => this.#begins(),
       givesUp,
       mayCompact: () => {
         if (!handoversOn(this.#held.run.state.config)) return true;
@@ -233,13 +231,33 @@ export class LiveSession implements WarmSession {
     }
   }
 
+  /** A task was just reported, and another is about to begin: not where the session is handed over anyway. */
+  #begins(): string | undefined {
+    const { state } = this.#held.run;
+    if (!this.#isBetween || state.sessions.get(this.#place.session)?.step === "checkpointing") return undefined;
+    this.#isBetween = sayAtBoundary(state, this.#atBoundary()).stop === "context";
+    if (this.#isBetween) return TOOL_ANSWERS.notNow;
+    // Another task has begun: the boundary that follows is in the middle of it.
+    this.#natural = undefined;
+    return undefined;
+  }
+  /** One task is reported, and nothing was done since. */
+  #isBetween = false;
+  /** One was reported since the last boundary. */
+  #taskDone = false;
+
   /** What the run says at this boundary; what it says is in the journal before the agent hears it. */
   async #boundary(): Promise<Awaited<ReturnType<SessionHandlers["boundary"]>>> {
     const { run } = this.#held;
     this.#warn();
     if (run.state.sessions.get(this.#place.session)?.step !== "checkpointing")
-      await this.#lookOut?.look({ taskDone: this.#natural === "task" });
+      await this.#lookOut?.look({ taskDone: this.#taskDone });
+    this.#taskDone = false;
     const said = sayAtBoundary(run.state, this.#atBoundary());
+    // What was seen since the last boundary counts for this one only.
+    this.#natural = undefined;
+    this.#isBetween = false;
+    this.#circle = undefined;
     if (said.facts.length > 0) await run.record(...said.facts);
     if (said.stop !== undefined) return { stop: true, why: said.stop };
     // Where it cannot be told here, it hears it with the answer of one of our tools.
@@ -256,13 +274,8 @@ export class LiveSession implements WarmSession {
   }
   #told = 0;
 
-  /** What was seen since the last boundary; it counts for this one only. */
   #atBoundary(): AtBoundary {
     const { run } = this.#held;
-    const natural = this.#natural;
-    const circle = this.#circle;
-    this.#natural = undefined;
-    this.#circle = undefined;
     const asksCheckpoint = run.state.sessions.get(this.#place.session)?.step === "checkpointing";
     return {
       ...this.#at,
@@ -271,14 +284,21 @@ export class LiveSession implements WarmSession {
       firstPrompt: this.#resumed ? undefined : this.#meter.first,
       firstSeen: this.#meter.first,
       growth: expectedGrowth(this.#meter),
-      natural,
+      natural: this.#natural,
       toolCalls: this.#toolCalls,
       price: this.#model === undefined ? undefined : this.#held.agent.priceOf(this.#model),
       rereadBefore: this.#learned.rereads?.toReversed() ?? [],
-      circle,
+      circle: this.#circle,
       // An agent that goes on calling tools it was refused would burn its last tokens on it.
-      checkpointOver: asksCheckpoint && (this.handed !== undefined || ++this.#refusedBatches >= MOST_REFUSED_BATCHES),
+      checkpointOver: asksCheckpoint && this.#checkpointOver(),
     };
+  }
+
+  /** It is handed in, and no result is expected beside it; or other tools were called again and again. */
+  #checkpointOver(): boolean {
+    if (this.handed !== undefined && !this.#reports.expectsResult) return true;
+    this.#reports.expectsResult = false;
+    return ++this.#refusedBatches >= MOST_REFUSED_BATCHES;
   }
 
   #toolFinished(kind: ToolKind, brief: string, ok: boolean): void {
@@ -301,6 +321,7 @@ export class LiveSession implements WarmSession {
     )?.id;
     this.#watch.progressed();
     this.#natural = "task";
+    this.#taskDone = true;
     this.#held.run.append({ type: "progress-reported", ...this.#at, message, task });
   }
 
@@ -375,86 +396,5 @@ export class LiveSession implements WarmSession {
       reread: round(this.#reread ?? sources.reads),
       largestResult: largeResult(this.#meter),
     });
-  }
-
-  /** Nonsense is answered, so that the agent can correct it. */
-  async #splitRequested(result: PhaseResult): Promise<string> {
-    const { run } = this.#held;
-    const { phase: id, purpose } = this.#place;
-    const phase = run.state.phases.get(id);
-    const done = isAttempted(phase) ? phase.attempt.progress.tasksDone : [];
-    const repairs = purpose === "remediate";
-    const problem =
-      purpose === "work" || repairs
-        ? requestProblem(run.state, id, result, { done, repairs })
-        : TOOL_ANSWERS.noSplitNow;
-    if (problem !== undefined) throw new ToolRefusal(TOOL_ANSWERS.notRecorded(problem));
-    await this.#keep({ type: "result-reported", ...this.#at, result });
-    return TOOL_ANSWERS.split;
-  }
-
-  /** What judges the phase was changed, and nobody asked for that: its result counts only after a word about it. */
-  async #askAboutChange(): Promise<void> {
-    const { run } = this.#held;
-    const { phase: id, purpose } = this.#place;
-    const phase = run.state.phases.get(id);
-    if (run.state.config.suspicious !== "ask" || purpose === "merge" || !isAttempted(phase)) return;
-    const { asked } = phase.attempt.judged;
-    const { suspicions } = await lookAtChange(this.#held, id, phase.attempt);
-    const found = suspicions.filter((one) => undermines(one) && !asked.includes(one.text));
-    if (found.length === 0) return;
-    await this.#keep({ type: "suspicion-raised", ...this.#at, suspicions: found });
-    throw new ToolRefusal(TOOL_ANSWERS.undermined(found.map(({ text }) => text)));
-  }
-
-  /** In the journal, and kept, before the agent hears so. */
-  async #keep(fact: Fact): Promise<void> {
-    const { run } = this.#held;
-    run.append(fact);
-    await run.flush();
-  }
-
-  #toolHandlers(): ToolHandlers {
-    const { run } = this.#held;
-    const phase = phaseOf(run.state, this.#place.phase);
-    return {
-      progress: async ({ message, task }) => {
-        if (task !== undefined && !phase.tasks.some((candidate) => candidate.id === task)) {
-          await this.#keep({ type: "progress-reported", ...this.#at, message });
-          return TOOL_ANSWERS.noSuchTask(
-            task,
-            phase.tasks.map(({ id }) => id),
-          );
-        }
-        this.#watch.progressed();
-        if (task !== undefined || phase.tasks.length === 0) this.#natural = "task";
-        await this.#keep({ type: "progress-reported", ...this.#at, message, task });
-        return [TOOL_ANSWERS.recorded, this.#takeUntold() ?? ""].filter((text) => text !== "").join("\n\n");
-      },
-      decision: async ({ text }) => {
-        await this.#keep({ type: "decision-recorded", ...this.#at, text });
-        return TOOL_ANSWERS.recorded;
-      },
-      verdict: async ({ criteria }) => {
-        if (this.#place.purpose !== "verify") return TOOL_ANSWERS.noVerdict;
-        const { top } = checkoutOf(this.#held, this.#place.phase);
-        const verdicts = judgeVerdicts(phase.criteria, criteria, (path) => existsSync(join(top, path)));
-        await this.#keep({ type: "verdict-reported", ...this.#at, verdicts });
-        return TOOL_ANSWERS.verdict;
-      },
-      checkpoint: async (claims) => {
-        const kept = run.putBlob(writeHanded({ type: "tool", claims }));
-        this.handed = { claims, kept };
-        await this.#keep({ type: "checkpoint-reported", ...this.#at, handed: kept });
-        return TOOL_ANSWERS.saved;
-      },
-      phase_result: async (result) => {
-        if (this.#place.purpose === "verify") return TOOL_ANSWERS.onlyVerdict;
-        if (result.status === "split_request") return this.#splitRequested(result);
-        if (result.status === "completed") await this.#askAboutChange();
-        await this.#keep({ type: "result-reported", ...this.#at, result });
-        return TOOL_ANSWERS.result;
-      },
-    };
   }
 }

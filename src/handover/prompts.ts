@@ -1,5 +1,6 @@
 /** Every prompt Segno gives to an agent, made of the templates and what is known. */
 import { composeLayers, type FinishedPhase, type LayerSizes, type Pruning } from "../context/layers.js";
+import { markedText } from "../plan/marked-text.js";
 import type { Phase, Plan } from "../plan/model.js";
 import type { ToolName } from "../tools/tools.js";
 import { bulletList, clip, clipMiddle, roughTokens } from "./bounded.js";
@@ -180,12 +181,16 @@ const standardsNote = (files: readonly string[]): string[] =>
     : [`The project's standards are in ${files.join(", ")}: read them before you change anything.`];
 
 function phaseParts({ phase, tasksDone, stashes, wave }: PhaseView): string[] {
+  const marked = markedText(phase, new Set(tasksDone));
   return [
     `# Phase ${phase.id}: ${phase.title}`,
     ...(wave === "" ? [] : [wave]),
     ...(stashes.length === 0 ? [] : [stashNote(stashes)]),
-    ...(phase.tasks.length === 0 ? [] : [taskList({ phase, tasksDone })]),
-    `## The phase as the user wrote it (${phase.file})\n\n${phase.text.trim()}`,
+    // Once: as the user wrote them, where they did; else beside what they wrote.
+    ...(marked === undefined ? [taskList({ phase, tasksDone })] : []),
+    marked === undefined || phase.tasks.length === 0
+      ? `## The phase as the user wrote it (${phase.file})\n\n${phase.text.trim()}`
+      : `## The phase as the user wrote it (${phase.file}), its tasks as they stand now\n\n${marked}`,
   ];
 }
 

@@ -106,7 +106,7 @@ export const TEMPLATES = {
     placeholders: [],
   },
   checkpoint: {
-    text: `Your context window is nearly full: a fresh session will go on with this phase, and all it knows is what you hand over now. Call \`{{tool.checkpoint}}\` with: the goal in two sentences; the completed work, per file what changed; the remaining tasks in order, with their ids; what must not be done again; decisions and constraints. Report finished tasks that you have not reported yet with \`{{tool.progress}}\` in the same message. Use no other tool, and then stop. If you cannot call the tool, write the same inside <checkpoint></checkpoint>.`,
+    text: `Your context window is nearly full: a fresh session will go on with this phase, and all it knows is what you hand over now. Call \`{{tool.checkpoint}}\` with: the goal in two sentences; the completed work, per file what changed; the remaining tasks in order, with their ids; what must not be done again; decisions and constraints. Report finished tasks that you have not reported yet with \`{{tool.progress}}\` in the same message. If with these the whole phase is finished, call \`{{tool.phase_result}}\` instead of it. Use no other tool, and then stop. If you cannot call the tool, write the same inside <checkpoint></checkpoint>.`,
     placeholders: [],
   },
   rules: {

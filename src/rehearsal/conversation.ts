@@ -44,9 +44,13 @@ export function readConversation(request: ModelRequest): Conversation {
   };
 }
 
+/** A list of states, or the phase's own text with its boxes, each with the id of its task. */
 function readTasks(prompt: string): GivenTask[] {
-  const section = prompt.split(/^## State of the tasks$/m)[1]?.split(/^## /m)[0] ?? "";
-  return [...section.matchAll(/^- \[([ x])\] (\S+) (.*)$/gm)].map(([, mark, id, title]) => ({
+  const listed = prompt.split(/^## State of the tasks$/m)[1]?.split(/^## /m)[0];
+  const section =
+    listed ?? prompt.split(/^## The phase as the user wrote it .*, its tasks as they stand now$/m)[1] ?? "";
+  const BOX = /^\s*(?:[-*+]|\d+[.)])\s+\[([ x])\] ((?=\S*\d)[\w.-]+) (.*)$/gm;
+  return [...section.matchAll(BOX)].map(([, mark, id, title]) => ({
     id: id as string,
     title: title as string,
     done: mark === "x",

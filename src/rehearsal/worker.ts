@@ -17,6 +17,8 @@ export interface WorkerOptions {
   remembers?: number;
   /** Called for each task as it is done, with the session's own conversation still unanswered. */
   onTask: (done: { phase: string; task: string }) => void;
+  /** Called where nothing of a task was done after all: every call that was made for it was refused. */
+  onRefused: (task: { phase: string; task: string }) => void;
 }
 
 export function worker(options: WorkerOptions): (request: ModelRequest) => Reply {
@@ -30,7 +32,11 @@ export function worker(options: WorkerOptions): (request: ModelRequest) => Reply
     if (asked.includes("create a detailed summary of the conversation")) return summary(conversation, options);
     if (conversation.turns.at(-1)?.calls.some((made) => isCallOf(made, "checkpoint")))
       return message(say("Handed over."));
-    if (kindsIn(asked).includes("checkpoint")) return checkpoint(conversation);
+    if (kindsIn(asked).includes("checkpoint")) {
+      const refused = refusedTask(conversation);
+      if (refused !== undefined) options.onRefused({ phase: conversation.phase, task: refused });
+      return checkpoint(conversation);
+    }
     if (kindsIn(conversation.prompt).includes("merge")) return bringTogether(conversation);
     const repairs = readFailingGates(conversation);
     if (repairs.length > 0) return repair(conversation, repairs);
@@ -49,6 +55,15 @@ function actedTasks({ turns, tasks, prompt, phase, seen }: Conversation): Set<st
     .filter((task) => seen.includes(`Write ${fileOfTask(prompt, phase, task).path}`))
     .map((task) => task.id);
   return new Set([...told, ...acted.flatMap((turn) => OPENING.exec(turn.text)?.[1] ?? [])]);
+}
+
+/** The task that the last message began, if none of its calls was carried out. */
+function refusedTask({ turns }: Conversation): string | undefined {
+  const last = turns.at(-1);
+  const own = last?.calls.filter(({ name }) => name === "Bash" || name === "Write") ?? [];
+  return own.length > 0 && own.every(({ result }) => result?.isError === true)
+    ? OPENING.exec(last?.text ?? "")?.[1]
+    : undefined;
 }
 
 function reportedTasks({ turns, tasks }: Conversation): Set<string> {
@@ -186,8 +201,10 @@ function checkpoint(conversation: Conversation): Reply {
   const reported = reportedTasks(conversation);
   const acted = actedTasks(conversation);
   const done = tasks.filter((task) => reported.has(task.id) || acted.has(task.id));
+  const reports = done.filter((task) => !reported.has(task.id)).map((task) => progress(conversation, task.id));
+  if (done.length === tasks.length && tasks.length > 0) return message(...reports, result(conversation));
   return message(
-    ...done.filter((task) => !reported.has(task.id)).map((task) => progress(conversation, task.id)),
+    ...reports,
     report(conversation, "checkpoint", {
       goal: `Carry out phase ${conversation.phase} with its ${tasks.length} tasks.`,
       completed: writtenFiles(turns).map((file) => `${file}: written`),

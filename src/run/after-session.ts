@@ -5,7 +5,8 @@
  *   running ─ ended ─▶ handover-commit ─ committed ─▶ session ─ not before … ─▶ running
  *      └─ ended with a result ─▶ verifying
  */
-import { handoversOn, LARGE_RESULT, thresholdTokens } from "../context/policy.js";
+import { rereadTokens } from "../context/economy.js";
+import { CHECKPOINT_ROOM, handoversOn, LARGE_RESULT, thresholdTokens } from "../context/policy.js";
 import { circlesBetweenSessions } from "./circles.js";
 import type { Purpose, SessionEnd } from "./command.js";
 import { commit } from "./committing.js";
@@ -141,20 +142,37 @@ export function startSession(state: RunState, id: string, attempt: Attempt, purp
 
 /**
  * A session that ended with Segno, not by itself, is taken up again in its own conversation: it knows more than the
- * ledger. Where it has no room left to work, it is asked for a checkpoint there.
+ * ledger. Where it has no room left to work, it is asked for a checkpoint there. Once its cache is gone, all of it would
+ * be paid for anew: then only where a fresh session would need as much.
  */
 function conversationToResume(
-  { sessions, config }: RunState,
+  state: RunState,
   { progress }: Attempt,
 ): { resumes?: string; opening: "work" | "checkpoint" } {
+  const { sessions, config } = state;
   const session = sessions.get(progress.sessions.at(-1) ?? "");
   if (session?.step !== "ended" || !GOES_ON_IN_ITS_CONVERSATION.has(session.reason)) return { opening: "work" };
+  if (isCold(state, session) && session.lastTokens > freshTokens(state, session)) return { opening: "work" };
   const { agentSession, result, checkpointed, window, whole, compactAt, lastTokens } = session;
   if (agentSession === undefined || result !== undefined || checkpointed) return { opening: "work" };
   const room = thresholdTokens(config, { window, whole, compactAt, reserve: 0 }) - lastTokens;
   // Where its window is not known yet, it has hardly begun.
   const opening = window === 0 || room > LARGE_RESULT || !handoversOn(config) ? "work" : "checkpoint";
   return { resumes: agentSession, opening };
+}
+
+/** How long a model's cache of a conversation lives without a call. */
+const CACHE_LIFE_MS = 5 * 60_000;
+
+const isCold = ({ now }: RunState, { lastAt }: SessionState): boolean =>
+  lastAt !== undefined && Date.parse(now) - Date.parse(lastAt) > CACHE_LIFE_MS;
+
+/** What a fresh session would hold when it is where this one was: both are written to the cache once, at one price. */
+function freshTokens({ sessions }: RunState, { firstPrompt = 0, phase }: SessionState): number {
+  const rereads = [...sessions.values()].flatMap((other) =>
+    other.phase === phase && other.reread !== undefined ? [other.reread] : [],
+  );
+  return firstPrompt + CHECKPOINT_ROOM / 4 + rereadTokens(rereads);
 }
 
 /** Ends that are not the session's own: its conversation knows more than the ledger. */

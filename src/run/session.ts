@@ -10,7 +10,7 @@
  */
 import { type Command, commandId, type Purpose, type SessionEnd, type TurnKind } from "./command.js";
 import { type Decision, perform } from "./decision.js";
-import type { CriterionVerdict, FactOf, FailedKind, StopWhy, TurnEnd, Usage } from "./event.js";
+import type { CriterionVerdict, FactOf, FailedKind, RunEvent, StopWhy, TurnEnd, Usage } from "./event.js";
 import { failingIn, issuesOf } from "./failing.js";
 import type { Folding } from "./folding.js";
 import type { PhaseResult } from "./outcome.js";
@@ -36,8 +36,9 @@ interface SessionFacts {
   compactAt: number | undefined;
   /** What Segno said at its start. */
   promptTokens: number;
-  /** Tokens in its window after its last call, and the prompt of its first. */
+  /** Tokens in its window after its last call, when that was, and the prompt of its first. */
   lastTokens: number;
+  lastAt: string | undefined;
   firstPrompt: number | undefined;
   /** By how much its calls' prompts were above the first, summed. */
   carried: number;
@@ -81,6 +82,7 @@ const NOTHING_YET = {
   compactAt: undefined,
   promptTokens: 0,
   lastTokens: 0,
+  lastAt: undefined,
   firstPrompt: undefined,
   carried: 0,
   firstCall: undefined,
@@ -181,7 +183,7 @@ function turnOf(session: SessionState): TurnKind {
   return session.step === "turning" || session.step === "idle" ? session.turn : "work";
 }
 
-export function callMade(state: Folding, event: FactOf<"call-made">): void {
+export function callMade(state: Folding, event: FactOf<"call-made"> & RunEvent): void {
   const { usage, subagent, reading, cost } = event;
   const { input, cacheRead, cacheWrite, output } = usage;
   const prompt = input + cacheRead + cacheWrite;
@@ -205,6 +207,7 @@ export function callMade(state: Folding, event: FactOf<"call-made">): void {
           ? addUsage(session.checkpointUsage ?? NO_USAGE, usage)
           : session.checkpointUsage,
       lastTokens: reading.tokens,
+      lastAt: event.at,
       peakPercent: Math.max(session.peakPercent, reading.percent),
     };
   });

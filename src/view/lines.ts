@@ -1,5 +1,6 @@
 /** One line per event that is worth one, for a terminal or a CI log. */
 import type { FactOf, RunEvent } from "../run/event.js";
+import { handsOverText } from "./handover-rules.js";
 import { thousands } from "./numbers.js";
 
 export interface Line {
@@ -12,21 +13,6 @@ const gauge = (percent: number): string => {
   const full = Math.min(20, Math.round(percent / 5));
   return `${"█".repeat(full)}${"░".repeat(20 - full)} ${percent.toFixed(0).padStart(3)} %`;
 };
-
-/** Which rule counts, and at how many tokens. */
-function handsOverAt({ hands, window }: FactOf<"window-known">): string {
-  if (hands === undefined) return "";
-  const { tokens, rule, soft } = hands;
-  const percent = Math.round((tokens / window) * 100);
-  const by = { threshold: "context_threshold", cap: "context_max_tokens", agent: "as far as the agent can go" }[rule];
-  const earlier =
-    soft === "off"
-      ? ""
-      : soft === "auto"
-        ? "; after a finished task earlier, where that is cheaper"
-        : `; after a finished task from ${thousands((window * soft) / 100)} on`;
-  return `; handed over at ${thousands(tokens)} (${percent} %, ${by})${earlier}`;
-}
 
 const COMMITS: Record<FactOf<"commit-made">["kind"], string> = {
   phase: "phase",
@@ -73,7 +59,12 @@ export function lineOf(event: RunEvent): Line | undefined {
         event.window === undefined ? event.model : `${event.model}, window ${thousands(event.window)} tokens`,
       );
     case "window-known":
-      return line("·", `window ${thousands(event.window)} tokens${handsOverAt(event)}`);
+      return line(
+        "·",
+        event.hands === undefined
+          ? `window ${thousands(event.window)} tokens`
+          : `window ${thousands(event.window)} tokens; ${handsOverText(event.hands, event.hands.soft, event.window)}`,
+      );
     case "progress-reported":
       return line("✓", event.task === undefined ? event.message : `task ${event.task}  ${event.message}`);
     case "decision-recorded":

@@ -79,23 +79,52 @@ describe.concurrent("lies", () => {
     expect(run.of("session-started")).toHaveLength(3);
   });
 
-  test("a phase called completed with tasks that were never reported is not done", async () => {
-    let first = true;
+  const early = (more: Record<string, unknown> = {}) =>
+    message(
+      call("mcp__segno__phase_result", {
+        status: "completed",
+        summary: "s",
+        tasks_completed: ["1.1"],
+        tasks_remaining: [],
+        files_modified: [],
+        decisions: [],
+        ...more,
+      }),
+    );
+
+  test("a result that leaves tasks out is asked about in the same session, and put right there", async () => {
+    let asked = 0;
     const { run } = await night({
-      behave: (request, worker) => {
-        if (!isWork(request) || !first) return worker(request);
-        first = false;
-        return message(
-          call("mcp__segno__phase_result", {
-            status: "completed",
-            summary: "s",
-            tasks_completed: ["1.1"],
-            tasks_remaining: [],
-            files_modified: [],
-            decisions: [],
-          }),
-        );
-      },
+      behave: (request, worker) => (isWork(request) && asked++ === 0 ? early() : worker(request)),
+    });
+    expect(run.status).toBe("completed");
+    expect(run.of("session-started")).toHaveLength(1);
+    const [, second] = run.exchanges;
+    const answer = JSON.stringify(second?.request.messages);
+    expect(answer).toContain("Neither reported as finished nor named as remaining");
+    expect(answer).toContain("- 1.2 Create");
+    expect(answer).not.toContain("- 1.1 Create `out/1-1.txt`\\n- 1.2");
+    expect(run.of("result-reported")).toHaveLength(1);
+  });
+
+  test("so is one that is complete and names tasks as remaining; tasks may be named by their titles", async () => {
+    const moves = [
+      early({ tasks_completed: ["1.1", "Task 1.2"], tasks_remaining: ["out/1-3.txt", "1.4: Create `out/1-4.txt`"] }),
+      early({ tasks_completed: ["1.1", "1.2", "Create `out/1-3.txt`", "out/1-4.txt"] }),
+    ];
+    const { run } = await night({
+      behave: (request, worker) => (isWork(request) ? moves.shift() : undefined) ?? worker(request),
+    });
+    expect(run.status).toBe("completed");
+    expect(run.of("session-started")).toHaveLength(1);
+    expect(JSON.stringify(run.exchanges[1]?.request.messages)).toContain("these are named as remaining:\\n- 1.3");
+    expect(run.of("result-reported")).toMatchObject([{ result: { tasks_completed: ["1.1", "1.2", "1.3", "1.4"] } }]);
+  });
+
+  test("a phase called completed with tasks that were never reported, and insisted on, is not done", async () => {
+    let calls = 0;
+    const { run } = await night({
+      behave: (request, worker) => (isWork(request) && calls++ < 2 ? early() : worker(request)),
     });
     expect(run.of("phase-inspected")[0]?.unreported).toEqual(["1.2", "1.3", "1.4"]);
     const repair = run.of("session-started")[1];

@@ -74,6 +74,12 @@ describe.concurrent("context policies", () => {
         /rereading \d+ tokens in \d+ calls that are left would cost \$[\d.]+, at least 2 × \$[\d.]+ for a handover/,
       );
       expect(event.reading.percent).toBeLessThan(65);
+      // Inside the batch: the next task, which came in the same message, had not begun.
+      const [last] = run
+        .of("tool-finished")
+        .filter(({ seq }) => seq < event.seq)
+        .slice(-1);
+      expect(last).toMatchObject({ tool: "Write", ok: false });
     }
   });
 
@@ -134,7 +140,7 @@ describe.concurrent("context policies", () => {
   });
 
   test("a window that turns out smaller than it was said to be is learned, said once, and counts from then on", async () => {
-    const repo = phase(8);
+    const repo = phase(12);
     const told = { context_soft: "off" as const, context_max_tokens: "off" as const };
     const run = await rehearse({
       repo,
@@ -146,7 +152,7 @@ describe.concurrent("context policies", () => {
           : worker(request),
     });
     expect(run.status).toBe("completed");
-    expect(new Set(run.done)).toEqual(new Set(ids(8)));
+    expect(new Set(run.done)).toEqual(new Set(ids(12)));
     const warnings = run.of("warned").filter(({ message: said }) => said.includes("is 40000 tokens here, not 200000"));
     expect(warnings).toHaveLength(1);
     // The sessions after it are handed over before it is full.

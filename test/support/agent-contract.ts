@@ -37,7 +37,12 @@ let count = 0;
 async function open(
   make: MakeAgent,
   script: (request: ModelRequest, n: number) => Reply,
-  more: Partial<SessionOptions> & { stopAfter?: number; tell?: string; made?: Made } = {},
+  more: Partial<SessionOptions> & {
+    stopAfter?: number;
+    tell?: string;
+    made?: Made;
+    begins?: () => string | undefined;
+  } = {},
 ): Promise<Opened> {
   const requests: ModelRequest[] = [];
   // Small questions of the agent's own, a title say, have no shell: they are not part of the script.
@@ -86,6 +91,7 @@ async function open(
         if (boundaries === more.stopAfter) return { stop: true, why: "context" as StopWhy };
         return { stop: false, tell: boundaries === 1 ? more.tell : undefined };
       },
+      begins: more.begins ?? (() => undefined),
       mayCompact: () => false,
       givesUp: ({ kind, attempt }) => kind === "auth" && attempt >= 2,
     },
@@ -188,6 +194,41 @@ export const agentContract = (name: string, make: MakeAgent) =>
         seen.type === "tool" ? ["tool"] : seen.type === "said" && seen.text.startsWith("boundary") ? [seen.text] : [],
       );
       expect(order).toEqual(["tool", "tool", "boundary 1", "tool", "tool", "boundary 2"]);
+      await session.close();
+    });
+
+    test("a tool that is not to begin is answered instead, in the middle of a batch", async () => {
+      const progress = await ours("progress");
+      let reported = false;
+      const session = await open(
+        make,
+        (_, n) =>
+          n === 1
+            ? message(write("before.txt"), call(progress, { message: "m" }), bash("echo no > after.txt"))
+            : n === 2
+              ? message(bash("echo yes > later.txt"))
+              : DONE,
+        {
+          begins: () => {
+            const known = session.told.length > 0;
+            const answers = known && !reported;
+            reported ||= known;
+            return answers ? "Not now, later." : undefined;
+          },
+        },
+      );
+      expect(await session.send("Go.")).toEqual({ type: "finished" });
+      expect(existsSync(join(session.cwd, "before.txt"))).toBe(true);
+      expect(existsSync(join(session.cwd, "after.txt"))).toBe(false);
+      expect(existsSync(join(session.cwd, "later.txt"))).toBe(true);
+      expect(JSON.stringify(session.requests[1]?.messages)).toContain("Not now, later.");
+      const tools = session.observations.flatMap((seen) => (seen.type === "tool" ? [[seen.name, seen.ok]] : []));
+      expect(tools).toEqual([
+        ["Write", true],
+        ["progress", true],
+        ["Bash", false],
+        ["Bash", true],
+      ]);
       await session.close();
     });
 

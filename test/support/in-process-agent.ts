@@ -234,6 +234,8 @@ class InProcessSession implements AgentSession {
     const kind = TOOLS[name]?.[0];
     if (kind === undefined || deniedTools.includes(name)) return { text: `There is no tool ${name}.`, ok: false };
     if (this.#onlySegnoTools) return { text: ONLY_SEGNO_TOOLS, ok: false };
+    const instead = this.#options.handlers.begins();
+    if (instead !== undefined) return { text: instead, ok: false };
     if (kind === "edit" && readOnly) return { text: "This session changes nothing.", ok: false };
     if (kind === "shell" && (permissions === "edits" || permissions === "listed"))
       return { text: "Shell commands are not permitted.", ok: false };

@@ -61,6 +61,7 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
   const standard = worker({
     charsPerTask: options.charsPerTask ?? 0,
     onTask: ({ phase, task }) => done.push(`${phase}/${task}`),
+    onRefused: ({ phase, task }) => void done.splice(done.lastIndexOf(`${phase}/${task}`), 1),
   });
   const scripted = {
     window: options.window ?? 200_000,

@@ -66,7 +66,11 @@ export async function site({
   const done: string[] = [];
   const exchanges: Exchange[] = [];
   const home = scratchFolder();
-  const standard = worker({ charsPerTask, onTask: ({ phase, task }) => done.push(`${phase}/${task}`) });
+  const standard = worker({
+    charsPerTask,
+    onTask: ({ phase, task }) => done.push(`${phase}/${task}`),
+    onRefused: ({ phase, task }) => void done.splice(done.lastIndexOf(`${phase}/${task}`), 1),
+  });
   const standIn = await startStandIn({
     window,
     behaviour: (request) => (behave === undefined ? standard(request) : behave(request, standard)),

@@ -69,6 +69,7 @@ class ClaudeSession implements AgentSession {
   readonly #stream: ClaudeStream;
   #query: Query | undefined;
   #onlySegnoTools = false;
+  #oursCalled = false;
   #stopWhy: StopWhy | undefined;
   #turn: { resolve(end: TurnEnd): void } | undefined;
   #result: TurnEnd | undefined;
@@ -92,6 +93,7 @@ class ClaudeSession implements AgentSession {
     if (this.#gone !== undefined) return Promise.resolve(this.#gone);
     this.#onlySegnoTools = onlySegnoTools;
     this.#stopWhy = undefined;
+    this.#oursCalled = false;
     this.#result = undefined;
     this.#trouble = { error: undefined, until: undefined };
     this.#stream.prompted(prompt);
@@ -117,7 +119,13 @@ class ClaudeSession implements AgentSession {
 
   #queryOptions(executable: string | undefined): Options {
     const options = this.#options;
-    const server = mcpServer(options.tools);
+    const server = mcpServer({
+      ...options.tools,
+      call: (name, input) => {
+        this.#oursCalled = true;
+        return options.tools.call(name, input);
+      },
+    });
     return {
       cwd: options.cwd,
       env: sessionEnv(options),
@@ -139,7 +147,7 @@ class ClaudeSession implements AgentSession {
       // The SDK's type names the high-level server; it only ever calls `connect`, which the plain one has too.
       mcpServers: { [SERVER_NAME]: { type: "sdk", name: SERVER_NAME, instance: server as unknown as McpServer } },
       hooks: {
-        PreToolUse: [{ hooks: [async (input) => this.#beforeTool(input as { tool_name: string })] }],
+        PreToolUse: [{ hooks: [async (input) => this.#beforeTool(input as BeforeTool)] }],
         PostToolBatch: [{ hooks: [async (input) => this.#afterTools(input as unknown as ToolBatch)] }],
         PreCompact: [{ hooks: [async () => (options.handlers.mayCompact() ? {} : { decision: "block" as const })] }],
       },
@@ -158,15 +166,24 @@ class ClaudeSession implements AgentSession {
     };
   }
 
-  #beforeTool({ tool_name }: { tool_name: string }) {
-    if (!this.#onlySegnoTools || isOurs(tool_name)) return {};
+  async #beforeTool({ tool_name, tool_use_id, agent_id }: BeforeTool) {
+    if (isOurs(tool_name)) return {};
+    const answer = this.#onlySegnoTools ? ONLY_SEGNO_TOOLS : await this.#begins(tool_use_id, agent_id);
+    if (answer === undefined) return {};
     return {
       hookSpecificOutput: {
         hookEventName: "PreToolUse" as const,
         permissionDecision: "deny" as const,
-        permissionDecisionReason: ONLY_SEGNO_TOOLS,
+        permissionDecisionReason: answer,
       },
     };
+  }
+
+  /** Only after one of our tools, in the same batch, anything can have changed that is said here. */
+  async #begins(id: string, agent: string | undefined): Promise<string | undefined> {
+    if (agent !== undefined || !this.#oursCalled) return undefined;
+    await this.#stream.hasCalled(id, SETTLE_MS);
+    return this.#options.handlers.begins();
   }
 
   async #afterTools(batch: ToolBatch) {
@@ -175,6 +192,7 @@ class ClaudeSession implements AgentSession {
       batch.tool_calls.map((call) => call.tool_use_id),
       SETTLE_MS,
     );
+    this.#oursCalled = false;
     await this.#facts;
     const decision = await this.#options.handlers.boundary();
     if (!decision.stop) {
@@ -246,6 +264,12 @@ class ClaudeSession implements AgentSession {
     const said = error instanceof Error ? error.message : String(error);
     return this.#stderr.trim() === "" ? said : `${said}\n${this.#stderr.trim()}`;
   }
+}
+
+interface BeforeTool {
+  tool_name: string;
+  tool_use_id: string;
+  agent_id?: string;
 }
 
 interface ToolBatch {

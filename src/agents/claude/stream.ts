@@ -54,8 +54,20 @@ export class ClaudeStream {
   }
 
   /** Resolves when these tool calls, their results and their call's final usage were seen, or the time is up. */
-  async hasSeen(toolUses: readonly string[], limitMs: number): Promise<void> {
-    const seen = () => toolUses.every((id) => this.#results.has(id) && this.#callOfTool.get(id)?.call.final === true);
+  hasSeen(toolUses: readonly string[], limitMs: number): Promise<void> {
+    return this.#until(() => toolUses.every((id) => this.#results.has(id) && this.#isFinal(id)), limitMs);
+  }
+
+  /** Resolves when this tool call and its call's final usage were seen, or the time is up. */
+  hasCalled(toolUse: string, limitMs: number): Promise<void> {
+    return this.#until(() => this.#isFinal(toolUse), limitMs);
+  }
+
+  #isFinal(toolUse: string): boolean {
+    return this.#callOfTool.get(toolUse)?.call.final === true;
+  }
+
+  async #until(seen: () => boolean, limitMs: number): Promise<void> {
     const until = Date.now() + limitMs;
     while (!seen() && Date.now() < until) {
       await new Promise<void>((resolve) => {

@@ -3,9 +3,12 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { parse, parseDocument } from "yaml";
 import { loadConfig } from "../../config/load.js";
-import { configSchema } from "../../config/schema.js";
+import { type Config, configSchema } from "../../config/schema.js";
 import { nearest } from "../../config/suggest.js";
+import { handoverPoint, handoversOn, limitsOf } from "../../context/policy.js";
 import { writeWhole } from "../../store/atomic.js";
+import { handsOverText } from "../../view/handover-rules.js";
+import { thousands } from "../../view/numbers.js";
 import { EXIT } from "../exit.js";
 import { printFailure } from "../print-failure.js";
 import { readSettings, type Settings, userFile } from "../settings.js";
@@ -87,6 +90,19 @@ function change(file: string, key: string, value: string | undefined, json: bool
 const words = (value: unknown): string =>
   value === null || value === undefined ? "not set" : typeof value === "object" ? JSON.stringify(value) : String(value);
 
+/** Which of the rules counts depends on the window: in today's usual ones. */
+function rulesOf(config: Config): string {
+  if (!handoversOn(config)) return "never handed over";
+  const soft = config.context_policy === "restart" ? config.context_soft : "off";
+  const windows = config.context_limit === undefined ? [200_000, 1_000_000] : [config.context_limit];
+  return windows
+    .map((window) => {
+      const words = handsOverText(handoverPoint(config, limitsOf(window)), soft, window);
+      return `${words} in a window of ${thousands(window)}`;
+    })
+    .join(",\n             or ");
+}
+
 function show({ config, sources, file, refused }: Settings, json: boolean): number {
   const rows = Object.entries(sources).map(([key, source]) => ({
     key,
@@ -100,6 +116,7 @@ function show({ config, sources, file, refused }: Settings, json: boolean): numb
   const widest = Math.max(...rows.map(({ key }) => key.length));
   for (const { key, value, source } of rows)
     console.log(`${key.padEnd(widest)}  ${words(value).padEnd(24)}  ${source}`);
+  console.log(`\na session is ${rulesOf(config)}`);
   for (const key of refused)
     console.log(`\n! ${key}: the project's file asks for more than your own permits; yours counts.`);
   console.log(

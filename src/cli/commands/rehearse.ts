@@ -79,6 +79,7 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
     behaviour: worker({
       charsPerTask,
       onTask: ({ phase, task }) => done.set(`${phase}/${task}`, (done.get(`${phase}/${task}`) ?? 0) + 1),
+      onRefused: ({ phase, task }) => done.set(`${phase}/${task}`, (done.get(`${phase}/${task}`) ?? 1) - 1),
     }),
   });
   try {
