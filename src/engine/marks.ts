@@ -9,11 +9,13 @@ import type { HeldRun } from "./held-run.js";
 export interface Marks {
   status: PlanMark | undefined;
   tasksDone: readonly string[];
+  /** Phases that will be done before this one. */
+  doneBefore?: readonly string[];
 }
 
 /**
  * Marks the plan in the working tree, and makes the committed version from what `commit` holds: an edit the agent or
- * the user made in the file stays where it is, uncommitted. What is said of a sub-phase stands under its phase.
+ * the user made in the file stays where it is, uncommitted.
  */
 export async function markPlan(
   held: HeldRun,
@@ -21,41 +23,63 @@ export async function markPlan(
   marks: Marks,
   commit: string,
 ): Promise<Map<string, string>> {
-  const { run, git } = held;
-  const { plan } = run.state;
-  const root = rootOf(run.state, phase);
+  const { files, write } = marking(held.run.state, phase, marks);
+  for (const file of files) {
+    const current = held.readPlanFile(file);
+    if (typeof current !== "string") continue;
+    const next = write(file, current);
+    if (next !== current) held.writePlanFile(file, next);
+  }
+  return markedPlan(held, phase, marks, commit);
+}
+
+/** The plan's files as `commit` has them, with these marks; the working tree stays as it is. */
+export async function markedPlan(
+  { run, git }: HeldRun,
+  phase: string,
+  marks: Marks,
+  commit: string,
+): Promise<Map<string, string>> {
+  const { files, write } = marking(run.state, phase, marks);
+  const committed = await filesAt(git, commit, files);
+  return new Map([...committed].map(([file, content]) => [file, write(file, content)]));
+}
+
+/** Which files are marked, and how. What is said of a sub-phase stands under its phase. */
+function marking(
+  state: RunState,
+  phase: string,
+  marks: Marks,
+): { files: string[]; write: (file: string, content: string) => string } {
+  const { plan } = state;
+  const root = rootOf(state, phase);
   const said = {
     phase: root,
     status: root === phase ? marks.status : undefined,
     tasksDone: marks.tasksDone,
-    completesFile: completesFile(run.state, root),
+    completesFile: completesFile(state, root, marks.doneBefore ?? []),
   };
-  const parts = partsOf(run.state, root, phase, marks.status);
-  const write = (file: string, content: string): string =>
-    partsIn(plan, file, markPlanFile(plan, file, content, said), root, parts);
-  const marked = new Map<string, string>();
-  const files = filesToMark(plan, root);
-  const committed = await filesAt(git, commit, files);
-  for (const file of files) {
-    const current = held.readPlanFile(file);
-    if (typeof current === "string") {
-      const next = write(file, current);
-      if (next !== current) held.writePlanFile(file, next);
-    }
-    const before = committed.get(file);
-    if (before !== undefined) marked.set(file, write(file, before));
-  }
-  return marked;
+  const parts = partsOf(state, root, phase, marks.status);
+  return {
+    files: filesToMark(plan, root),
+    write: (file, content) => partsIn(plan, file, markPlanFile(plan, file, content, said), root, parts),
+  };
 }
 
 /** Of a phase whose file holds others, too: whether it is the last of them. */
-function completesFile({ plan, phases, parents }: RunState, id: string): boolean | undefined {
+function completesFile(
+  { plan, phases, parents }: RunState,
+  id: string,
+  doneBefore: readonly string[],
+): boolean | undefined {
   // Elsewhere every phase has a status of its own.
   if (plan.format !== "master") return undefined;
   const file = plan.phases.find((phase) => phase.id === id)?.file;
   return plan.phases
     .filter((phase) => phase.file === file && phase.id !== id && !parents.has(phase.id))
-    .every((phase) => ["done", "skipped"].includes(phases.get(phase.id)?.step ?? ""));
+    .every(
+      ({ id: other }) => doneBefore.includes(other) || ["done", "skipped"].includes(phases.get(other)?.step ?? ""),
+    );
 }
 
 /** The phase of the plan that a sub-phase, of whatever depth, belongs to. */

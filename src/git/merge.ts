@@ -71,11 +71,12 @@ export const unresolved = (top: string, paths: readonly string[]): string[] =>
     return existsSync(full) && lstatSync(full).isFile() && MARKER.test(readFileSync(full, "utf8"));
   });
 
-export interface SwapIn {
-  branch: string;
-  /** Where the branch must still be, and what is brought in: it contains the former. */
+export interface MergeCommit {
+  /** Where the branch is, or will be, and what is brought in. */
   base: string;
   tip: string;
+  /** What both are together. */
+  tree: string;
   message: string;
   run: string;
   command: string;
@@ -85,11 +86,11 @@ export interface SwapIn {
   marked: ReadonlyMap<string, string>;
 }
 
-/** Makes the merge commit and moves the branch, if it is still where it was; undefined if it is not. */
-export async function swapIn(git: Git, request: SwapIn): Promise<string | undefined> {
-  const { base, tip, branch, marked } = request;
+/** The merge commit as it is to be on the branch; the branch does not move yet. */
+export async function makeMergeCommit(git: Git, request: MergeCommit): Promise<string> {
+  const { base, tip, marked } = request;
   const tree = await withPrivateIndex(git, async (index) => {
-    await git.raw(["read-tree", tip], { index });
+    await git.raw(["read-tree", request.tree], { index });
     const entries = await entriesAt(git, base, request.planFiles);
     for (const [path, content] of marked) {
       const blob = await git.line(["hash-object", "-w", "--stdin", "--path", path], { input: content });
@@ -103,10 +104,14 @@ export async function swapIn(git: Git, request: SwapIn): Promise<string | undefi
   const input = `${request.message}\n\n${trailers.map(([name, value]) => `${name}: ${value}`).join("\n")}\n`;
   const signs = (await git.attempt(["config", "--bool", "commit.gpgSign"])).stdout.trim() === "true";
   const sign = signs ? ["-S"] : [];
-  const sha = await git.line(["commit-tree", tree, "-p", base, "-p", tip, ...sign, "-F", "-"], { input });
+  return git.line(["commit-tree", tree, "-p", base, "-p", tip, ...sign, "-F", "-"], { input });
+}
+
+/** Moves the branch to it, if it is still where it was; whether it was. */
+export async function land(git: Git, branch: string, sha: string, base: string): Promise<boolean> {
   const moved = await git.attempt(["update-ref", "-m", "segno: merge", `refs/heads/${branch}`, sha, base]);
-  if (moved.ok) return sha;
-  if ((await tipOf(git, branch)) !== base) return undefined;
+  if (moved.ok) return true;
+  if ((await tipOf(git, branch)) !== base) return false;
   throw new GitError(["update-ref"], moved.stderr);
 }
 

@@ -58,9 +58,13 @@ export async function branchesElsewhere(git: Git, top: string): Promise<string[]
     .map((line) => line.slice("branch refs/heads/".length));
 }
 
-/** Takes a merged branch and its worktree away; why not, if anything in it is in no commit. */
-export async function removeMerged(git: Git, place: { folder: string; branch: string }): Promise<string | undefined> {
-  if (existsSync(place.folder) && !(await removeWorktree(git, place.folder)))
+/** Takes a merged branch and its worktree away; why not, if anything in it is in no commit and not `kept` elsewhere. */
+export async function removeMerged(
+  git: Git,
+  place: { folder: string; branch: string },
+  kept = false,
+): Promise<string | undefined> {
+  if (existsSync(place.folder) && !(await removeWorktree(git, place.folder, kept)))
     return "it holds changes that are in no commit";
   await git.attempt(["branch", "--quiet", "-D", place.branch]);
   return undefined;

@@ -62,8 +62,16 @@ export type Command =
   /** Looks at what a phase that passed its gates really changed. */
   | ({ type: "inspect-phase"; round: number } & OfPhase)
   | ({ type: "commit"; kind: CommitKind; n: number } & OfPhase)
-  /** Brings a finished phase from its worktree to where it belongs, or what came there meanwhile into its worktree. */
-  | ({ type: "merge-phase"; n: number } & OfPhase);
+  /**
+   * Takes a finished phase into the train: on top of its target, or `onto` what another phase before it will make of that.
+   * `lands`: the commit that was tested, once those before it are on the branch.
+   */
+  | ({
+      type: "merge-phase";
+      n: number;
+      onto?: { phase: string; commit: string } | undefined;
+      lands?: string | undefined;
+    } & OfPhase);
 
 export const commandId = (phase: string, attempt: number, ...rest: (string | number)[]): string =>
   [phase, `a${attempt}`, ...rest].join("/");

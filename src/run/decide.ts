@@ -61,7 +61,7 @@ function decidePhase(state: RunState, id: string, phase: PhaseState, taken: Trai
     case "reviewing":
       return some(decideWork(state, id, phase));
     case "verifying":
-      return some(decideVerification(state, id, phase));
+      return some(decideVerification(state, id, phase, taken));
     case "committing":
       return [decideCommitted(id, phase)];
     case "merging":

@@ -194,15 +194,23 @@ export type Fact =
   | ({ type: "checkout-remade"; branch: string; lost: string[] } & OfPhase)
   /** It names files as its own that another names, too, which is under way: it waits for that one. */
   | { type: "phase-serialised"; phase: string; behind: string; files: string[] }
-  /** What came to its target meanwhile is in its worktree, not yet committed. */
+  /**
+   * It is in the train: `base`, what its target has or what the phase before it would make of that, is in its worktree.
+   * `candidate`: the merge commit that would be on the branch, where nothing conflicts.
+   */
   | ({
       type: "merge-begun";
       command: string;
       base: string;
       tip: string;
+      behind?: string | undefined;
+      candidate?: string | undefined;
       conflicts: string[];
       sharing: string[];
+      files?: string[] | undefined;
     } & OfPhase)
+  /** All gates have passed on what would be on the branch. */
+  | ({ type: "merge-tested"; candidate: string } & OfPhase)
   | ({
       type: "phase-merged";
       command: string;

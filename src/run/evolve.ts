@@ -10,7 +10,7 @@ import { commitFailed, commitIssued, commitMade, commitRefused, commitSkipped, p
 import { phaseDone, phaseFailed, phaseRevised, phaseSkipped, retryFailed, skipRequested } from "./ending.js";
 import type { FactOf, FactType, RunEvent } from "./event.js";
 import type { Folding } from "./folding.js";
-import { mergeBegun, mergeFailed, phaseMerged } from "./merging.js";
+import { mergeBegun, mergeFailed, mergeTested, phaseMerged } from "./merging.js";
 import {
   checkoutRemade,
   isAttempted,
@@ -153,6 +153,7 @@ const FOLDS: { [T in FactType]: Fold<T> } = {
   "commit-refused": commitRefused,
   "commit-failed": commitFailed,
   "merge-begun": mergeBegun,
+  "merge-tested": mergeTested,
   "phase-merged": phaseMerged,
   "merge-failed": mergeFailed,
   // Only told
@@ -203,6 +204,7 @@ function started(event: FactOf<"run-started"> & RunEvent): RunState {
     readiness: readinessOf(event.plan, new Map(phases)),
     parents: new Map(),
     merged: new Map(),
+    mergedAs: new Map(),
     serialised: new Set<string>(),
     sessions: new Map(),
     inFlight: new Map(),

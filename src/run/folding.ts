@@ -12,6 +12,7 @@ export type Folding = { -readonly [K in keyof RunState]: RunState[K] } & {
   inFlight: Map<string, Command>;
   parents: Map<string, string>;
   merged: Map<string, readonly string[]>;
+  mergedAs: Map<string, string>;
   usersPaths: Map<string, string>;
   gateTimes: Map<string, readonly number[]>;
   serialised: Set<string>;

@@ -1,14 +1,29 @@
 /**
- * The merge train: finished phases come from their worktrees to the run's branch (sub-phases: to their phase's), one at
- * a time. What came there meanwhile is first merged into the phase's own worktree, where gates judge it: what is on the
- * branch has always passed. One that conflicts, or fails merged, leaves the train for its repair; the others go on.
+ * The merge train: finished phases come from their worktrees to the run's branch (sub-phases: to their phase's). Each is
+ * coupled behind those that are on their way already, and judged together with them in its own worktree, all at the same
+ * time. One whose turn it is lands; one that fails, once it is known that those before it do not, leaves the train for its
+ * repair, and only those behind it are taken in anew. What is on the branch has always passed.
+ *
+ *   merging ─ taken in ─▶ verifying(merge) ─ gates pass ─▶ merging(tested) ─ those before it have landed ─▶ merged
+ *      ▲                    │ one before it left: taken in anew     │
+ *      │                    └──────────────┬────────────────────────┘
+ *      └─ repaired ◀─ fails, or conflicts, with all before it landed
  */
 import type { Gate, GateCheck } from "../plan/model.js";
 import { commandId } from "./command.js";
 import { conclude, type Decision, failPhase, perform, skipPhase } from "./decision.js";
 import type { FactOf } from "./event.js";
 import type { Folding } from "./folding.js";
-import { type Attempt, type GateResult, HUMAN, isAttempted, type PhaseState, revise, verifying } from "./phase.js";
+import {
+  type Attempt,
+  type GateResult,
+  HUMAN,
+  isAttempted,
+  type Merge,
+  type PhaseState,
+  revise,
+  verifying,
+} from "./phase.js";
 import { anew, ask } from "./questions.js";
 import { setPhase } from "./readiness.js";
 import { phaseOf, type RunState } from "./state.js";
@@ -26,12 +41,25 @@ export interface GateToPass extends Omit<Gate, "check"> {
   check: GateCheck | { type: "resolved"; paths: readonly string[] };
 }
 
-/** Merged phases whose gates count for this one, too. */
-export function sharingWith({ merged, config }: RunState, phase: string, files: readonly string[]): string[] {
+/** Phases that are merged, or come before it in the train, and whose gates count for this one, too. */
+export function sharingWith(state: RunState, phase: string, files: readonly string[], behind?: string): string[] {
   const own = new Set(files);
-  return [...merged]
+  const { config } = state;
+  return [...state.merged, ...carsBefore(state, behind)]
     .filter(([id, changed]) => id !== phase && (config.merge_gates === "all" || changed.some((file) => own.has(file))))
     .map(([id]) => id);
+}
+
+/** Those that are on their way before it, with what they change. */
+export function carsBefore(state: RunState, last: string | undefined): [string, readonly string[]][] {
+  const cars: [string, readonly string[]][] = [];
+  for (let id = last; id !== undefined && cars.length < state.phases.size; ) {
+    const phase = state.phases.get(id);
+    const merge = isAttempted(phase) ? phase.attempt.train.merge : undefined;
+    if (merge !== undefined) cars.unshift([id, merge.files]);
+    id = merge?.behind;
+  }
+  return cars;
 }
 
 /** The gates of a phase; in a merged state also those of merged phases that touched the same files. */
@@ -71,29 +99,63 @@ export function decideMerging(state: RunState, id: string, phase: Merging, taken
   }
   if (attempt.skipping) return skipPhase(id);
   if (commits.failure !== undefined) return failPhase(id, number, commits.failure);
+  const { merge } = train;
+  if (merge === undefined || hasLost(state, merge)) return takeIn(state, id, attempt, taken);
+  return hasLanded(state, merge) ? mergeWith(state, id, attempt, taken, { lands: merge.candidate }) : undefined;
+}
+
+/** Whether what it was taken in behind is on the branch: what is found out about it then is about itself. */
+export const hasLanded = ({ mergedAs }: RunState, { behind, base }: Merge): boolean =>
+  behind === undefined || mergedAs.get(behind) === base;
+
+/** Whether the one before it left the train, or was taken in anew: what was tested with it says nothing any more. */
+export function hasLost(state: RunState, merge: Merge): boolean {
+  if (hasLanded(state, merge)) return false;
+  const before = state.phases.get(merge.behind ?? "");
+  return !isAttempted(before) || before.attempt.train.merge?.candidate !== merge.base;
+}
+
+/** Takes it in behind the last one that is still on its way. */
+export const takeIn = (state: RunState, id: string, attempt: Attempt, taken: TrainsTaken): Decision | undefined =>
+  mergeWith(state, id, attempt, taken, { onto: lastCar(state, id) });
+
+function mergeWith(
+  state: RunState,
+  id: string,
+  { number, train }: Attempt,
+  taken: TrainsTaken,
+  how: { onto?: { phase: string; commit: string } | undefined; lands?: string | undefined },
+): Decision | undefined {
   const target = state.parents.get(id);
-  if (taken.has(target) || trainIsTaken(state, id)) return undefined;
+  if (taken.has(target) || isMergingTo(state, target)) return undefined;
   taken.add(target);
   const n = train.merges + 1;
-  return perform({ type: "merge-phase", id: commandId(id, number, "merge", n), phase: id, attempt: number, n });
+  return perform({ type: "merge-phase", id: commandId(id, number, "merge", n), phase: id, attempt: number, n, ...how });
 }
 
-/** Whether another phase with the same target is being merged, and so far without trouble. */
-function trainIsTaken(state: RunState, id: string): boolean {
+const isMergingTo = ({ inFlight, parents }: RunState, target: string | undefined): boolean =>
+  [...inFlight.values()].some((command) => command.type === "merge-phase" && parents.get(command.phase) === target);
+
+/** The last of those that follow each other to the branch, as far as none of them is known to fail. */
+function lastCar(state: RunState, id: string): { phase: string; commit: string } | undefined {
   const target = state.parents.get(id);
-  for (const other of state.readiness.underWay) {
-    if (other === id || state.parents.get(other) !== target) continue;
+  const cars = [...state.readiness.underWay].flatMap((other) => {
     const phase = state.phases.get(other);
-    if (!isAttempted(phase)) continue;
-    if (phase.step === "merging" && isMerging(state, other)) return true;
-    const judged = phase.step === "verifying" || phase.step === "committing" ? phase.results : undefined;
-    if (phase.attempt.train.merge !== undefined && judged?.every((result) => result.passed)) return true;
+    if (other === id || state.parents.get(other) !== target || !isAttempted(phase)) return [];
+    const { merge } = phase.attempt.train;
+    const fails = state.gates === "block" && "results" in phase && phase.results.some((result) => !result.passed);
+    return merge?.candidate === undefined || fails ? [] : [{ phase: other, commit: merge.candidate, merge }];
+  });
+  let last: { phase: string; commit: string } | undefined;
+  for (let left = cars.length; left > 0; left--) {
+    const next = cars.find(({ merge }) =>
+      last === undefined ? hasLanded(state, merge) : merge.behind === last.phase && merge.base === last.commit,
+    );
+    if (next === undefined) break;
+    last = { phase: next.phase, commit: next.commit };
   }
-  return false;
+  return last;
 }
-
-const isMerging = ({ inFlight }: RunState, phase: string): boolean =>
-  [...inFlight.values()].some((command) => command.type === "merge-phase" && command.phase === phase);
 
 /** As many repairs again as before. */
 export function retryMerge(attempt: Attempt): Attempt {
@@ -129,8 +191,8 @@ export function repairMerge(
 
 export function mergeBegun(state: Folding, event: FactOf<"merge-begun">): void {
   const phase = state.phases.get(event.phase);
-  if (phase?.step !== "merging") return;
-  const { base, tip, conflicts, sharing } = event;
+  if (phase?.step !== "merging" && phase?.step !== "verifying") return;
+  const { base, tip, behind, candidate, conflicts, sharing, files = [] } = event;
   const conflicted: GateResult = {
     gate: CONFLICTS,
     name: "no conflict is left",
@@ -139,10 +201,20 @@ export function mergeBegun(state: Folding, event: FactOf<"merge-begun">): void {
     output: "sha256:",
   };
   const { attempt } = phase;
-  const merge = { base, tip, conflicts, sharing, repairsBefore: attempt.repairs.count };
+  const repairsBefore = attempt.repairs.count;
+  const merge: Merge = { base, tip, behind, candidate, tested: false, files, conflicts, sharing, repairsBefore };
   const begun = revise(attempt, "train", { merges: attempt.train.merges + 1, merge });
   const seen = seenByPerson(state, event.phase, phase.results);
   setPhase(state, event.phase, verifying(begun, conflicts.length > 0 ? [...seen, conflicted] : seen));
+}
+
+export function mergeTested(state: Folding, { phase: id, candidate }: FactOf<"merge-tested">): void {
+  const phase = state.phases.get(id);
+  if (phase?.step !== "verifying") return;
+  const { merge } = phase.attempt.train;
+  if (merge?.candidate !== candidate) return;
+  const attempt = revise(phase.attempt, "train", { merge: { ...merge, tested: true } });
+  setPhase(state, id, { step: "merging", attempt, results: phase.results });
 }
 
 /** What a person looked at and accepted is not asked again because others were merged: their word stays. */
@@ -160,6 +232,7 @@ export function phaseMerged(state: Folding, { phase: id, sha, files, into }: Fac
   setPhase(state, id, { ...phase, attempt: revise(merged, "commits", { made: [...commits.made, sha] }) });
   if (into === state.branch) state.head = sha;
   state.merged.set(id, files);
+  state.mergedAs.set(id, sha);
 }
 
 export function mergeFailed(state: Folding, { phase: id, why }: FactOf<"merge-failed">): void {

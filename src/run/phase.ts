@@ -24,11 +24,19 @@ export interface Worktree {
   branch: string;
 }
 
-/** What others merged meanwhile, in the phase's worktree: not committed until the gates pass on it. */
+/** The phase together with what comes before it on the branch, in its worktree: gates judge it there. */
 export interface Merge {
   /** The commit that was merged in, and the phase's own newest before it. */
   base: string;
   tip: string;
+  /** Whose candidate `base` is, before it in the train; undefined: the branch was there already. */
+  behind: string | undefined;
+  /** The merge commit as it would be on the branch; undefined where there are conflicts, or something was repaired since. */
+  candidate: string | undefined;
+  /** Its gates have passed on it. */
+  tested: boolean;
+  /** What the phase changed. */
+  files: string[];
   conflicts: string[];
   /** Phases whose gates count here, too: they are merged already, and touched the same files. */
   sharing: string[];

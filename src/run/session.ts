@@ -158,8 +158,9 @@ function withSession(phase: Attempted, session: string, purpose: Purpose): Phase
 function repairing(attempt: Attempted["attempt"], failing: string[]): Attempted["attempt"] {
   const { count, failures } = attempt.repairs;
   const begun = revise(attempt, "repairs", { count: count + 1, failures: [...failures, failing] });
-  // In a merged state the phase itself was judged already.
-  if (attempt.train.merge !== undefined) return begun;
+  // In a merged state the phase itself was judged already; what is repaired there is another state.
+  const { merge } = attempt.train;
+  if (merge !== undefined) return revise(begun, "train", { merge: { ...merge, candidate: undefined } });
   // What a person refused, they are shown again.
   const human = failing.includes(HUMAN) ? attempt.judged.human : undefined;
   return revise(begun, "judged", { inspected: undefined, reviewed: undefined, human });

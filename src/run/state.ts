@@ -47,6 +47,8 @@ export interface RunState {
   parents: ReadonlyMap<string, string>;
   /** What merged phases changed, in order. */
   merged: ReadonlyMap<string, readonly string[]>;
+  /** The commits that brought them in. */
+  mergedAs: ReadonlyMap<string, string>;
   /** Phases that were said to wait because they name files of another. */
   serialised: ReadonlySet<string>;
   sessions: ReadonlyMap<string, SessionState>;

@@ -12,7 +12,7 @@ import { conclude, type Decision, failPhase, perform, skipPhase } from "./decisi
 import type { FactOf } from "./event.js";
 import { failingIn, issuesOf } from "./failing.js";
 import type { Folding } from "./folding.js";
-import { gatesToPass, hasConflict, repairMerge } from "./merging.js";
+import { gatesToPass, hasConflict, hasLanded, hasLost, repairMerge, type TrainsTaken, takeIn } from "./merging.js";
 import type { PhaseFailure } from "./outcome.js";
 import { type Attempt, changeAttempt, changePhase, type GateResult, HUMAN, type PhaseState, revise } from "./phase.js";
 import { anew, ask } from "./questions.js";
@@ -21,11 +21,17 @@ import { phaseOf, type RunState } from "./state.js";
 
 type Verifying = Extract<PhaseState, { step: "verifying" }>;
 
-export function decideVerification(state: RunState, id: string, phase: Verifying): Decision | undefined {
+export function decideVerification(
+  state: RunState,
+  id: string,
+  phase: Verifying,
+  taken: TrainsTaken,
+): Decision | undefined {
   const { attempt, results } = phase;
   const { number, train, repairs, judged } = attempt;
   const { merge } = train;
   if (attempt.skipping) return skipPhase(id);
+  if (merge !== undefined && hasLost(state, merge)) return takeIn(state, id, attempt, taken);
   const passed = () => commit(id, attempt, passedKind(attempt));
   const open = openGates(state, id, phase);
   const runnable = open.find((gate) => gate.check.type !== "manual");
@@ -38,9 +44,13 @@ export function decideVerification(state: RunState, id: string, phase: Verifying
   const failing = results.filter((result) => !result.passed);
   const reports = state.gates === "report";
   if (failing.length > 0 && merge !== undefined && (!reports || hasConflict(failing))) {
+    // It may be one of those before it that does not fit: that is known when they have landed.
+    if (!hasLanded(state, merge)) return undefined;
     const repaired = repairMerge(state, id, phase, failing);
     return repaired === "repair" ? startSession(state, id, attempt, "merge") : repaired;
   }
+  if (merge?.candidate !== undefined)
+    return conclude({ type: "merge-tested", phase: id, attempt: number, candidate: merge.candidate });
   if (merge !== undefined) return passed();
   if (failing.length > 0 && !reports) return repair(state, id, attempt, failing);
   if (judged.inspected === undefined) {

@@ -203,10 +203,15 @@ export function lineOf(event: RunEvent): Line | undefined {
     }
     case "phase-serialised":
       return line("‖", `waits for phase ${event.behind}: both name ${event.files.slice(0, 5).join(", ")}`);
-    case "merge-begun":
+    case "merge-begun": {
+      const others =
+        event.behind === undefined ? "what was merged meanwhile" : `phase ${event.behind}, which comes before it,`;
       return event.conflicts.length === 0
-        ? line("⇄", "others were merged meanwhile: the gates run again on the merged state")
-        : line("⇄", `conflicts with what was merged meanwhile: ${event.conflicts.slice(0, 5).join(", ")}`);
+        ? line("⇄", `together with ${others}: the gates run again`)
+        : line("⇄", `conflicts with ${others}: ${event.conflicts.slice(0, 5).join(", ")}`);
+    }
+    case "merge-tested":
+      return undefined;
     case "phase-merged": {
       const behind =
         event.leftBehind.length === 0

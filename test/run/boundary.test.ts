@@ -4,40 +4,14 @@ import { type AtBoundary, sayAtBoundary } from "../../src/run/boundary.js";
 import { EVENT_VERSION, type Fact, type RunEvent } from "../../src/run/event.js";
 import { evolve } from "../../src/run/evolve.js";
 import type { RunState } from "../../src/run/state.js";
-import { runStarted } from "../support/run-started.js";
+import { onePhase, runStarted } from "../support/run-started.js";
 
 const place = { phase: "1", attempt: 1, session: "1/a1/session/1" };
 const usage = { input: 100, cacheRead: 0, cacheWrite: 0, output: 10 };
 const reading = { tokens: 10_000, window: 200_000, percent: 5, source: "exact" as const, margin: 0 };
 
 const STARTED: Fact[] = [
-  runStarted(
-    {
-      format: "master",
-      title: "t",
-      goal: "",
-      file: "PLAN.md",
-      files: ["PLAN.md"],
-      phases: [
-        {
-          id: "1",
-          title: "one",
-          dependsOn: [],
-          tasks: [{ id: "1.1", title: "t", ticked: false, file: "PLAN.md", line: 1 }],
-          gates: [],
-          text: "",
-          mark: undefined,
-          complexity: undefined,
-          files: [],
-          criteria: [],
-          readFirst: [],
-          file: "PLAN.md",
-          line: 1,
-        },
-      ],
-    },
-    { max_tokens: 100_000, phase_timeout_minutes: 10 },
-  ),
+  runStarted(onePhase(), { max_tokens: 100_000, phase_timeout_minutes: 10 }),
   { type: "command-issued", phase: "1", command: { type: "start-phase", id: "1/a1/start", phase: "1", attempt: 1 } },
   { type: "phase-started", command: "1/a1/start", phase: "1", attempt: 1, head: "h", baseline: "b", staged: [] },
   {

@@ -96,6 +96,29 @@ describe("any run, whatever the world answers", () => {
     );
   });
 
+  test("what lands was tested together with exactly what is on the branch", () => {
+    let landed = 0;
+    fc.assert(
+      fc.property(anyPlan, anyLimits, anyChoices, (plan, limits, choices) => {
+        simulate(plan, { ...limits, parallel: 4, split: "off" }, choices, (state, event) => {
+          if (event.type === "command-issued" && event.command.type === "merge-phase" && event.command.lands) {
+            landed++;
+            const phase = state.phases.get(event.phase);
+            const merge = isAttempted(phase) ? phase.attempt.train.merge : undefined;
+            expect(merge?.candidate).toBe(event.command.lands);
+            expect(merge?.tested).toBe(true);
+            // What it was built on is the newest on the branch.
+            const newest = [...state.mergedAs.values()].at(-1) ?? "before";
+            expect(merge?.base).toBe(newest);
+            expect(phase?.step === "merging" && phase.results.every(({ passed }) => passed)).toBe(true);
+          }
+        });
+      }),
+      { numRuns: Number(process.env.MUTATIONS ?? 400) },
+    );
+    expect(landed).toBeGreaterThan(10);
+  });
+
   test("events of different phases may change places: the state is the same", () => {
     const kinds = new Set<string>();
     fc.assert(

@@ -25,3 +25,29 @@ export const runStarted = (
   tasksInGit: {},
   ...more,
 });
+
+/** A plan of one phase with one task. */
+export const onePhase = (): Plan => ({
+  format: "master",
+  title: "t",
+  goal: "",
+  file: "PLAN.md",
+  files: ["PLAN.md"],
+  phases: [
+    {
+      id: "1",
+      title: "one",
+      dependsOn: [],
+      tasks: [{ id: "1.1", title: "t", ticked: false, file: "PLAN.md", line: 1 }],
+      gates: [],
+      text: "",
+      mark: undefined,
+      complexity: undefined,
+      files: [],
+      criteria: [],
+      readFirst: [],
+      file: "PLAN.md",
+      line: 1,
+    },
+  ],
+});

@@ -117,6 +117,7 @@ export function simulate(
   };
   append(runStarted(plan, limits, { mode: "rehearsal", parallel, attended: choices.length % 2 === 1 }));
   const open: Command[] = [];
+  const branches = new Branches();
   for (let steps = 0; (state as unknown as RunState).status === "running"; steps++) {
     if (steps > 5_000) throw new Error("the run does not end");
     const decisions = decide(state as unknown as RunState);
@@ -131,13 +132,28 @@ export function simulate(
     }
     if (open.length === 0) continue;
     const [command] = open.splice(choose(open.length), 1) as [Command];
-    for (const fact of answer(command, (state as unknown as RunState).plan, choose)) append(fact);
+    const now = state as unknown as RunState;
+    const branch = branches.of(now.parents.get(command.phase));
+    for (const fact of answer(command, now.plan, branch, choose)) append(fact);
     for (const fact of meddle(state as unknown as RunState, choose)) append(fact);
   }
   return { events, state: state as unknown as RunState };
 }
 
-function answer(command: Command, plan: Plan, choose: (n: number) => number): Fact[] {
+/** Branches that phases are merged to: what is on each, newest last. */
+class Branches {
+  readonly #all = new Map<string | undefined, string[]>();
+  of(target: string | undefined): string[] {
+    const commits = this.#all.get(target) ?? ["before"];
+    this.#all.set(target, commits);
+    return commits;
+  }
+}
+
+/** What a candidate was built on is in its name. */
+const candidateOn = (base: string, id: string): string => `${id} on ${base}`;
+
+function answer(command: Command, plan: Plan, branch: string[], choose: (n: number) => number): Fact[] {
   const { id, phase, attempt } = command;
   switch (command.type) {
     case "start-phase":
@@ -223,12 +239,21 @@ function answer(command: Command, plan: Plan, choose: (n: number) => number): Fa
     case "merge-phase": {
       const what = choose(6);
       if (what === 5) return [{ type: "merge-failed", command: id, phase, attempt, why: "x" }];
-      if (what > 2) {
-        const conflicts = what === 4 ? ["a"] : [];
-        return [{ type: "merge-begun", command: id, phase, attempt, base: "b", tip: "t", conflicts, sharing: [] }];
-      }
-      const merged = { type: "phase-merged", command: id, phase, attempt, sha: id, into: "main" } as const;
-      return [{ ...merged, files: [], leftBehind: [] }];
+      const { lands, onto } = command;
+      const tip = branch.at(-1) ?? "";
+      const arrive = (sha: string): Fact[] => {
+        branch.push(sha);
+        return [{ type: "phase-merged", command: id, phase, attempt, sha, into: "main", files: [], leftBehind: [] }];
+      };
+      if (lands !== undefined && lands.endsWith(` on ${tip}`)) return arrive(lands);
+      if (what <= 2 && onto === undefined) return arrive(candidateOn(tip, id));
+      const conflicts = what === 4 ? ["a"] : [];
+      // As git would: what it is coupled to must still go where the branch is.
+      const behind = onto !== undefined && onto.commit.includes(` on ${tip}`) ? onto : undefined;
+      const base = behind?.commit ?? tip;
+      const candidate = conflicts.length > 0 ? undefined : candidateOn(base, id);
+      const begun = { base, tip: "t", behind: behind?.phase, candidate, conflicts, sharing: [] };
+      return [{ type: "merge-begun", command: id, phase, attempt, ...begun }];
     }
     default:
       return command satisfies never;
