@@ -2,9 +2,9 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { commitChanges } from "../dist/git/commit.js";
-import { Git } from "../dist/git/git.js";
-import { takeBaseline } from "../dist/git/start.js";
+import { commitChanges } from "../build/git/commit.js";
+import { Git } from "../build/git/git.js";
+import { takeBaseline } from "../build/git/start.js";
 import { median, report, scratch } from "./measure.mjs";
 
 const FILES = Number(process.env.FILES ?? 50_000);

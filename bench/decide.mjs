@@ -1,7 +1,7 @@
 // Whole runs in memory, every phase started, worked on, verified, committed and done: what one decision and one event
 // cost must not grow with the plan.
-import { decide } from "../dist/run/decide.js";
-import { evolve } from "../dist/run/evolve.js";
+import { decide } from "../build/run/decide.js";
+import { evolve } from "../build/run/evolve.js";
 import { table } from "./measure.mjs";
 import { runStarted } from "./run-started.mjs";
 

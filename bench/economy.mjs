@@ -3,10 +3,10 @@
 // and by how much at most; and which cap in tokens is the cheapest where nothing natural ever comes.
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { priceOf as known } from "../dist/agents/claude/models.js";
-import { DEFAULT_CAP } from "../dist/context/policy.js";
-import { listPrice } from "../dist/context/prices.js";
-import { ASSUMED, replay } from "../dist/context/what-if.js";
+import { priceOf as known } from "../build/agents/claude/models.js";
+import { DEFAULT_CAP } from "../build/context/policy.js";
+import { listPrice } from "../build/context/prices.js";
+import { ASSUMED, replay } from "../build/context/what-if.js";
 import { table } from "./measure.mjs";
 
 const priceOf = (model) => known(model) ?? listPrice(3, 15);

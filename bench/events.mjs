@@ -1,11 +1,11 @@
 // What one message of the agent costs Segno (read, metered, folded, written to the journal), against JSON.parse of it.
 import { join } from "node:path";
-import { ClaudeStream } from "../dist/agents/claude/stream.js";
-import { meter, newMeter, readMeter } from "../dist/context/meter.js";
-import { LiveRun } from "../dist/engine/live-run.js";
-import { evolve } from "../dist/run/evolve.js";
-import { redactor } from "../dist/secrets/redact.js";
-import { FileStore } from "../dist/store/file.js";
+import { ClaudeStream } from "../build/agents/claude/stream.js";
+import { meter, newMeter, readMeter } from "../build/context/meter.js";
+import { LiveRun } from "../build/engine/live-run.js";
+import { evolve } from "../build/run/evolve.js";
+import { redactor } from "../build/secrets/redact.js";
+import { FileStore } from "../build/store/file.js";
 import { best, report, scratch } from "./measure.mjs";
 import { runStarted } from "./run-started.mjs";
 

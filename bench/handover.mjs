@@ -4,10 +4,10 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { call, message, say } from "../dist/rehearsal/reply.js";
-import { lastTexts } from "../dist/rehearsal/request.js";
-import { startStandIn } from "../dist/rehearsal/server.js";
-import { worker } from "../dist/rehearsal/worker.js";
+import { call, message, say } from "../build/rehearsal/reply.js";
+import { lastTexts } from "../build/rehearsal/request.js";
+import { startStandIn } from "../build/rehearsal/server.js";
+import { worker } from "../build/rehearsal/worker.js";
 import { agentEnv, CLAUDE, repository, SEGNO, table } from "./measure.mjs";
 
 const TASKS = Number(process.env.TASKS ?? 60);

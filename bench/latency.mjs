@@ -2,8 +2,8 @@
 // start to its first request; and Segno's memory while an agent works. Real Claude Code, the stand-in model.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { startStandIn } from "../dist/rehearsal/server.js";
-import { worker } from "../dist/rehearsal/worker.js";
+import { startStandIn } from "../build/rehearsal/server.js";
+import { worker } from "../build/rehearsal/worker.js";
 import { agentEnv, CLAUDE, median, planOf, report, repository, SEGNO } from "./measure.mjs";
 
 const requests = [];

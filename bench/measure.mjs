@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { table as columns } from "../dist/view/table.js";
+import { table as columns } from "../build/view/table.js";
 
 export const SEGNO = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
 const sdk = createRequire(import.meta.url).resolve("@anthropic-ai/claude-agent-sdk");

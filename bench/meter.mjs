@@ -5,9 +5,9 @@ import { closeSync, openSync, readFileSync, statSync, writeFileSync, writeSync }
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { Baselines } from "../dist/agents/claude/rival-counts.js";
-import { evaluate } from "../dist/context/evaluate.js";
-import { meter, newMeter, readMeter } from "../dist/context/meter.js";
+import { Baselines } from "../build/agents/claude/rival-counts.js";
+import { evaluate } from "../build/context/evaluate.js";
+import { meter, newMeter, readMeter } from "../build/context/meter.js";
 import { report, SEGNO, scratch, table } from "./measure.mjs";
 
 const KINDS = {

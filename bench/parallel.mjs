@@ -2,8 +2,8 @@
 // what is measured is Segno and git and not this machine's number of cores.
 import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startStandIn } from "../dist/rehearsal/server.js";
-import { worker } from "../dist/rehearsal/worker.js";
+import { startStandIn } from "../build/rehearsal/server.js";
+import { worker } from "../build/rehearsal/worker.js";
 import { agentEnv, repository, SEGNO, table } from "./measure.mjs";
 
 const PHASES = 8;

@@ -1,7 +1,7 @@
 // Reading a plan of 1,000 phases and 20,000 tasks, against the Markdown library's parse of the same text, and against a
 // tenth of it.
-import { parseMarkdown } from "../dist/plan/markdown.js";
-import { parsePlan } from "../dist/plan/parse.js";
+import { parseMarkdown } from "../build/plan/markdown.js";
+import { parsePlan } from "../build/plan/parse.js";
 import { best, report } from "./measure.mjs";
 
 const document = (phases) =>

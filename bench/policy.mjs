@@ -1,10 +1,10 @@
 // A phase of 60 equal tasks of about 7,500 tokens, through plain `claude -p` and through Segno with its policies: what
 // each way costs. Real Claude Code in each, the stand-in model, a window of 200,000.
 import { spawn } from "node:child_process";
-import { priceOf } from "../dist/agents/claude/models.js";
-import { costAt } from "../dist/context/prices.js";
-import { startStandIn } from "../dist/rehearsal/server.js";
-import { worker } from "../dist/rehearsal/worker.js";
+import { priceOf } from "../build/agents/claude/models.js";
+import { costAt } from "../build/context/prices.js";
+import { startStandIn } from "../build/rehearsal/server.js";
+import { worker } from "../build/rehearsal/worker.js";
 import { agentEnv, CLAUDE, planOf, repository, SEGNO, table } from "./measure.mjs";
 
 const TASKS = Number(process.env.TASKS ?? 60);

@@ -1,5 +1,5 @@
 /** The first event of a journal, for benchmarks that fold one. */
-import { configSchema } from "../dist/config/schema.js";
+import { configSchema } from "../build/config/schema.js";
 
 export const runStarted = (plan, config = {}, more = {}) => ({
   type: "run-started",

@@ -2,11 +2,11 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
-import { prepareSegnoFolder } from "../dist/engine/runs.js";
-import { Git } from "../dist/git/git.js";
-import { FileStore } from "../dist/store/file.js";
-import { RunView } from "../dist/view/board.js";
-import { openDashboard } from "../dist/web/dashboard.js";
+import { prepareSegnoFolder } from "../build/engine/runs.js";
+import { Git } from "../build/git/git.js";
+import { FileStore } from "../build/store/file.js";
+import { RunView } from "../build/view/board.js";
+import { openDashboard } from "../build/web/dashboard.js";
 import { best, repository, table } from "./measure.mjs";
 import { runStarted } from "./run-started.mjs";
 

@@ -1,5 +1,5 @@
 // Writes the documents that are made from the code: run after `npm run build`.
 import { writeFileSync } from "node:fs";
-import { configurationPage } from "../dist/config/document.js";
+import { configurationPage } from "../build/config/document.js";
 
 writeFileSync(new URL("../docs/configuration.md", import.meta.url), configurationPage());

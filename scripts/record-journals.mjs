@@ -5,10 +5,10 @@ import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { kindsIn, readConversation } from "../dist/rehearsal/conversation.js";
-import { call, message } from "../dist/rehearsal/reply.js";
-import { startStandIn } from "../dist/rehearsal/server.js";
-import { worker } from "../dist/rehearsal/worker.js";
+import { kindsIn, readConversation } from "../build/rehearsal/conversation.js";
+import { call, message } from "../build/rehearsal/reply.js";
+import { startStandIn } from "../build/rehearsal/server.js";
+import { worker } from "../build/rehearsal/worker.js";
 
 const [version, home] = process.argv.slice(2);
 if (version === undefined || home === undefined) throw new Error("usage: record-journals.mjs VERSION FOLDER");

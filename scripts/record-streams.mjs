@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { call, message, say } from "../dist/rehearsal/reply.js";
-import { startStandIn } from "../dist/rehearsal/server.js";
-import { worker } from "../dist/rehearsal/worker.js";
+import { call, message, say } from "../build/rehearsal/reply.js";
+import { startStandIn } from "../build/rehearsal/server.js";
+import { worker } from "../build/rehearsal/worker.js";
 
 const sdk = createRequire(import.meta.url).resolve("@anthropic-ai/claude-agent-sdk");
 const CLAUDE = join(dirname(sdk), `../claude-agent-sdk-${process.platform}-${process.arch}/claude`);

@@ -15,7 +15,6 @@ import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { isOver } from "../run/phase.js";
 import { stateOfPhase } from "../run/state.js";
-import { serveMcp } from "../tools/mcp-http.js";
 import { type Guarded, guard, same } from "./guard.js";
 import type { HeldRun } from "./held-run.js";
 import { answerQuestion } from "./questions.js";
@@ -145,7 +144,8 @@ function routes(held: HeldRun, token: string, sessionToken: (session: string) =>
     if (caller.as !== "session") return refuse(c, 403, "only a session of the run has tools");
     const tools = held.sessions.get(caller.session)?.tools ?? held.warm.get(caller.session)?.tools;
     if (tools === undefined) return refuse(c, 401, `a stale token: session ${caller.session} has ended`);
-    return serveMcp(tools, c.req.raw);
+    // Loaded when an agent asks that is not in this process.
+    return (await import("../tools/mcp-http.js")).serveMcp(tools, c.req.raw);
   });
   report("/progress", "progress");
   report("/done", "phase_result");

@@ -194,19 +194,19 @@ export function callMade(state: Folding, event: FactOf<"call-made"> & RunEvent):
     cost: spent.cost === undefined || cost === undefined ? undefined : spent.cost + cost,
   };
   changeSession(state, event, (session) => {
-    const used = { ...session, usage: addUsage(session.usage, usage) };
-    if (subagent) return used;
+    const used = addUsage(session.usage, usage);
+    if (subagent) return { ...session, usage: used };
     const firstPrompt = session.firstPrompt ?? prompt;
+    const { checkpointUsage } = session;
     return {
-      ...used,
+      ...session,
+      usage: used,
       calls: session.calls + 1,
       firstPrompt,
       carried: session.carried + Math.max(0, prompt - firstPrompt),
       firstCall: session.calls === 0 ? usage : session.firstCall,
       checkpointUsage:
-        session.step === "checkpointing"
-          ? addUsage(session.checkpointUsage ?? NO_USAGE, usage)
-          : session.checkpointUsage,
+        session.step === "checkpointing" ? addUsage(checkpointUsage ?? NO_USAGE, usage) : checkpointUsage,
       lastTokens: reading.tokens,
       lastAt: event.at,
       peakPercent: Math.max(session.peakPercent, reading.percent),

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { holderOf, takeLock } from "../../src/store/lock.js";
 import { scratchFolder } from "../support/scratch.js";
 
-const LOCK_MODULE = new URL("../../dist/store/lock.js", import.meta.url).href;
+const LOCK_MODULE = new URL("../../build/store/lock.js", import.meta.url).href;
 
 describe("the lock", () => {
   test("is held by one, says by whom, and is free when released", () => {

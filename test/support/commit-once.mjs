@@ -1,6 +1,6 @@
 // Makes one commit with the built commitChanges: the request as JSON in COMMIT_REQUEST.
-import { commitChanges } from "../../dist/git/commit.js";
-import { Git } from "../../dist/git/git.js";
+import { commitChanges } from "../../build/git/commit.js";
+import { Git } from "../../build/git/git.js";
 
 const request = JSON.parse(process.env.COMMIT_REQUEST);
 const outcome = await commitChanges(new Git(process.env.COMMIT_REPO), {

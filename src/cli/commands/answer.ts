@@ -4,9 +4,10 @@ import { answerQuestion } from "../../engine/questions.js";
 import { appendToRun, readRun } from "../../engine/resume.js";
 import { choiceOf, openQuestions, type Question } from "../../run/questions.js";
 import { FileStore } from "../../store/file.js";
-import { answerWith, askedLines } from "../../view/asked.js";
+import { answerWith } from "../../view/asked.js";
 import { EXIT } from "../exit.js";
 import { runNamed } from "../found-run.js";
+import { printAsked } from "../print-asked.js";
 import { printFailure } from "../print-failure.js";
 import { repositoryTop } from "../top.js";
 import { askAndSay, liveRun, say } from "./steer.js";
@@ -70,14 +71,4 @@ function show(run: string, open: readonly Question[], json: boolean): number {
   if (of === 0) console.log(`Run ${run} asks nothing now.`);
   for (const [index, question] of open.entries()) printAsked(question, { n: index + 1, of });
   return EXIT.done;
-}
-
-export function printAsked(
-  question: Omit<Question, "answer" | "kind" | "session">,
-  place: { n: number; of: number },
-): void {
-  const width = process.stdout.columns ?? 80;
-  const { text, choices, fallback } = askedLines({ ...question, choices: [...question.choices] }, place, width);
-  const example = answerWith(question.choices[0]?.name ?? "CHOICE", place);
-  console.log(`\n${[...text, ...choices, fallback, `  answer with: ${example}`].join("\n")}`);
 }

@@ -5,8 +5,8 @@ import { figuresOf } from "../../view/report.js";
 import { summaryTable } from "../../view/summary.js";
 import { EXIT } from "../exit.js";
 import { findRun } from "../found-run.js";
+import { printAsked } from "../print-asked.js";
 import { printFailure } from "../print-failure.js";
-import { printAsked } from "./answer.js";
 
 export async function statusCommand(
   run: string | undefined,
