@@ -16,6 +16,10 @@ export interface WorkedCall {
   natural: boolean;
   /** The agent compacted its context before it. */
   compacted: boolean;
+  /** Another session went on from here. */
+  fresh?: boolean;
+  /** Not for the work itself: a checkpoint was asked for. It is paid for only as it was. */
+  aside?: boolean;
 }
 
 export type WhatIfPolicy =
@@ -53,11 +57,11 @@ const promptOf = ({ input, cacheRead, cacheWrite }: CallUsage): number => input 
 
 /** What each call brought into the window beside what it held; a compaction hides it, then only the answer is known. */
 function growths(calls: readonly WorkedCall[]): number[] {
-  return calls.map(({ usage, compacted }, n) => {
+  return calls.map(({ usage, compacted, fresh }, n) => {
     const before = calls[n - 1];
     if (before === undefined) return 0;
     const grown = promptOf(usage) - promptOf(before.usage);
-    return compacted || grown < 0 ? before.usage.output : grown;
+    return compacted || fresh === true || grown < 0 ? before.usage.output : grown;
   });
 }
 
@@ -73,6 +77,7 @@ export function replay(
 }
 
 class Replay {
+  readonly #all: readonly WorkedCall[];
   readonly #calls: readonly WorkedCall[];
   readonly #price: Price;
   readonly #assumed: Assumptions;
@@ -83,14 +88,17 @@ class Replay {
   #peak = 0;
 
   constructor(calls: readonly WorkedCall[], price: Price, assumed: Assumptions) {
-    this.#calls = calls;
+    this.#all = calls;
+    this.#calls = calls.filter(({ aside }) => aside !== true);
     this.#price = price;
     this.#assumed = assumed;
-    this.#first = calls[0] === undefined ? 0 : promptOf(calls[0].usage);
+    const [first] = this.#calls;
+    this.#first = first === undefined ? 0 : promptOf(first.usage);
   }
 
   asItWas(): Outcome {
-    for (const { usage } of this.#calls) this.#add(usage);
+    for (const { usage } of this.#all) this.#add(usage);
+    this.#sessions += this.#calls.filter(({ fresh }) => fresh === true).length;
     return this.#outcome(this.#calls.filter(({ compacted }) => compacted).length);
   }
 
@@ -200,3 +208,23 @@ class Replay {
     };
   }
 }
+
+/** Tasks take about so many calls, where nothing says when one was finished. */
+const USUAL_CALLS_PER_TASK = 10;
+
+/** Where nothing that was finished shows, as if something was after every ten calls. */
+export function withNatural(calls: readonly WorkedCall[]): { calls: readonly WorkedCall[]; assumed: boolean } {
+  if (calls.some(({ natural }, n) => natural && n > 0)) return { calls, assumed: false };
+  const natural = calls.map((call, n) => ({ ...call, natural: n > 0 && n % USUAL_CALLS_PER_TASK === 0 }));
+  return { calls: natural, assumed: true };
+}
+
+/** The policies that people ask about, in a window of this size. */
+export const policiesFor = (window: number, cap: number): { name: string; policy: WhatIfPolicy }[] => [
+  { name: "as it was", policy: { type: "as-it-was" } },
+  { name: "never handed over", policy: { type: "never" } },
+  { name: "handed over at 80 %", policy: { type: "at", tokens: window * 0.8, natural: false } },
+  { name: "after a task from 65 % on", policy: { type: "at", tokens: window * 0.65, natural: true } },
+  { name: "auto, Segno's default", policy: { type: "auto", cap } },
+  { name: "one session per task", policy: { type: "each-task" } },
+];

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Board } from "../view/board.js";
+import { escapeHtml } from "../view/escape-html.js";
 import type { PhaseDetail } from "../view/phase-page.js";
 import { PAGE } from "./routes.js";
 import type { Runs } from "./runs.js";
@@ -48,9 +49,6 @@ const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(
 /** Text inside a script element: nothing in it may end the element. */
 const embed = (data: unknown): string =>
   JSON.stringify(data).replaceAll("<", "\\u003c").replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
-
-const escapeHtml = (text: string): string =>
-  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
 export function renderReport(reported: Reported): string {
   const folder = join(PAGE, "assets");

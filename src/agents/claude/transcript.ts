@@ -6,10 +6,11 @@
 import type { Predicted } from "../../context/evaluate.js";
 import { type Meter, type MeterInput, meter, newMeter, readMeter } from "../../context/meter.js";
 import type { ContentKind } from "../../context/ratios.js";
+import type { WorkedCall } from "../../context/what-if.js";
 import type { Usage } from "../../run/event.js";
 import { sizeOf } from "../content-size.js";
 import { Baselines } from "./rival-counts.js";
-import { contentKind } from "./tools.js";
+import { contentKind, toolName } from "./tools.js";
 
 const BOOKKEEPING = /^(prompt_snapshot|hook_|environment$|model$)/;
 
@@ -57,6 +58,13 @@ const blocksOf = (content: unknown): Block[] =>
 
 const NOTHING: Predicted["expected"] = {};
 
+/** A commit, a finished point of a list, a report to Segno. */
+function finishes({ name = "", input }: Block): boolean {
+  const text = JSON.stringify(input ?? {});
+  if (name === "Bash") return /\bgit\b[^"]*\bcommit\b/.test(text);
+  return /^(TodoWrite|TaskUpdate)$/.test(name) ? text.includes('"completed"') : name === toolName("progress");
+}
+
 export class TranscriptMeter {
   readonly #foresees: boolean;
   #meter: Meter = newMeter();
@@ -69,6 +77,11 @@ export class TranscriptMeter {
   readonly #others = new Baselines();
 
   readonly calls: Predicted[] = [];
+  /** Each call of the main thread with what it used, for what-if. */
+  readonly worked: (WorkedCall & { model: string })[] = [];
+  /** Something was finished since the last call, or its context was compacted. */
+  #finished = false;
+  #wasCompacted = false;
   readonly models = new Set<string>();
   readonly usage = new Map<string, Usage>();
   compactions: number[] = [];
@@ -111,6 +124,7 @@ export class TranscriptMeter {
 
   #compacted(after: number | undefined): void {
     this.compactions.push(this.calls.length);
+    this.#wasCompacted = true;
     this.#call = undefined;
     this.#feed({ type: "compacted", after });
   }
@@ -152,6 +166,8 @@ export class TranscriptMeter {
     // Early lines of a call carry a placeholder; a stop reason says that the count is final.
     const output = Math.max(this.#output, counted.output);
     this.#output = output;
+    const worked = this.worked.at(-1);
+    if (worked !== undefined) worked.usage.output = output;
     if (stop_reason !== null && stop_reason !== undefined && output > 1)
       this.#feed({ type: "call-finished", id, output });
   }
@@ -162,6 +178,9 @@ export class TranscriptMeter {
     this.#feed({ type: "call-started", id, model, prompt });
     this.#call = id;
     this.#output = 0;
+    this.worked.push({ usage: { ...usage }, natural: this.#finished, compacted: this.#wasCompacted, model });
+    this.#finished = false;
+    this.#wasCompacted = false;
     this.#others.called(usage);
   }
 
@@ -180,6 +199,7 @@ export class TranscriptMeter {
         said.toolInput += JSON.stringify(block.input ?? {}).length;
         said.toolCalls++;
         if (block.id !== undefined) this.#tools.set(block.id, block.name ?? "");
+        this.#finished ||= finishes(block);
       }
     }
     this.#others.said(said.text + said.toolInput);
@@ -189,9 +209,13 @@ export class TranscriptMeter {
   #user({ message, isMeta, isCompactSummary }: Line): void {
     const kind: ContentKind = isCompactSummary === true ? "summary" : isMeta === true ? "meta" : "user";
     const content = message?.content;
-    if (typeof content === "string") return this.#append(kind, sizeOf(content), false);
+    if (typeof content === "string") {
+      this.#finished ||= kind === "user";
+      return this.#append(kind, sizeOf(content), false);
+    }
     for (const block of blocksOf(content)) {
       if (block.type !== "tool_result") {
+        this.#finished ||= kind === "user";
         this.#append(kind, sizeOf([block]), false);
         continue;
       }

@@ -7,8 +7,10 @@ import { DEFAULT_WINDOW } from "../../context/meter.js";
 import { costAt } from "../../context/prices.js";
 import { thousands } from "../../view/numbers.js";
 import { table } from "../../view/table.js";
+import type { Work } from "../../view/what-if.js";
 import { EXIT } from "../exit.js";
 import { printFailure } from "../print-failure.js";
+import { showWhatIf, whatIfOfRun } from "../what-if.js";
 
 interface Session {
   name: string;
@@ -17,9 +19,23 @@ interface Session {
   damaged: number;
 }
 
+export interface MeterFlags {
+  json?: boolean;
+  evaluate?: boolean;
+  whatIf?: boolean;
+  html?: string;
+}
+
 /** Transcripts of Claude Code, or captured stream-json: how full their windows were, and how well that was foreseen. */
-export async function meterCommand(paths: string[], flags: { json?: boolean; evaluate?: boolean }): Promise<number> {
+export async function meterCommand(paths: string[], flags: MeterFlags): Promise<number> {
   const json = flags.json === true;
+  if (flags.html !== undefined && flags.whatIf !== true)
+    return printFailure({ type: "usage", what: "--html draws what --what-if found.", fix: "Add --what-if." }, json);
+  if (paths.length === 0) {
+    if (flags.whatIf === true) return whatIfOfRun(undefined, flags);
+    const fix = "Name transcripts (*.jsonl) or folders that hold them, for example ~/.claude/projects";
+    return printFailure({ type: "usage", what: "No transcript was named.", fix }, json);
+  }
   const missing = paths.find((path) => !existsSync(path));
   if (missing !== undefined) {
     return printFailure(
@@ -46,9 +62,15 @@ export async function meterCommand(paths: string[], flags: { json?: boolean; eva
       json,
     );
   }
+  if (flags.whatIf === true) return showWhatIf(sessions.map(workOf), flags);
   if (flags.evaluate === true) showEvaluation(sessions, json);
   else showSessions(sessions, json);
   return EXIT.done;
+}
+
+function workOf({ name, read, window }: Session): Work {
+  const model = read.worked.at(-1)?.model ?? "";
+  return { name, model, window, calls: read.worked, price: priceOf(model) };
 }
 
 function transcriptsIn(path: string): string[] {
