@@ -1,13 +1,13 @@
 // The meter against the truth on 30,179 calls of 501 public sessions (numbers only: bench/data), beside the ways others
 // count; and how fast `segno meter` reads a large transcript. With --picture, draws docs/images/meter.svg.
 import { spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, openSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { gunzipSync } from "node:zlib";
 import { Baselines } from "../build/agents/claude/rival-counts.js";
 import { evaluate } from "../build/context/evaluate.js";
 import { meter, newMeter, readMeter } from "../build/context/meter.js";
+import { rowsOf } from "./growth.mjs";
 import { report, SEGNO, scratch, table } from "./measure.mjs";
 
 const KINDS = {
@@ -26,16 +26,14 @@ const KINDS = {
 };
 const RESULTS = new Set(["bash", "grep", "edit", "agent", "web", "mcp", "othertool"]);
 
-const lines = gunzipSync(readFileSync(new URL("./data/context-growth.csv.gz", import.meta.url)))
-  .toString()
-  .trim()
-  .split("\n");
-const columns = lines[0].split(",");
 const sessions = new Map();
-for (const line of lines.slice(1)) {
-  const cells = line.split(",");
-  const row = Object.fromEntries(columns.map((name, index) => [name, cells[index]]));
-  const session = sessions.get(row.session) ?? { state: newMeter(), others: new Baselines(), calls: [], peak: 0 };
+for (const row of rowsOf()) {
+  const session = sessions.get(row.session) ?? {
+    state: newMeter(),
+    others: new Baselines(),
+    calls: [],
+    held: row.held,
+  };
   sessions.set(row.session, session);
   take(session, row);
 }
@@ -43,7 +41,7 @@ for (const line of lines.slice(1)) {
 function take({ state, others, calls }, row) {
   const n = (name) => Number(row[name] || 0);
   const id = `c${calls.length}`;
-  if (row.before_compaction_pre_tokens) meter(state, { type: "compacted" });
+  if (row.compacted) meter(state, { type: "compacted" });
   for (const [column, kind] of Object.entries(KINDS)) {
     const chars = n(`before_${column}_chars`);
     if (chars === 0) continue;
@@ -71,7 +69,7 @@ function take({ state, others, calls }, row) {
   const text = n("assistant_text_chars");
   const said = { text, thinking: n("assistant_thinking_chars"), toolInput, toolCalls: n("assistant_tool_calls") };
   meter(state, { type: "call-content", id, ...said });
-  const final = row.output_is_final === "1";
+  const final = row.output_is_final;
   if (final) meter(state, { type: "call-finished", id, output: n("output_tokens") });
   others.said(text + toolInput);
   // Of the prompt the numbers tell only the sum: all but the growth was read from the cache.
@@ -80,25 +78,30 @@ function take({ state, others, calls }, row) {
   others.called({ input: 4, cacheRead: Math.max(0, truth - fresh), cacheWrite: fresh, output: n("output_tokens") });
 }
 
-const judged = [...sessions.values()].map(({ calls }) => ({
-  window: calls.some((call) => call.truth > 200_000) ? 1_000_000 : 200_000,
-  calls,
-}));
-const methods = Object.keys(judged[0].calls[0].expected);
-const figures = methods.map((method) => [method, evaluate(judged, method)]);
-console.log(
-  `\nmeter: ${figures[0][1].predictions} predictions in ${judged.length} sessions (the ratios were fitted on these)`,
-);
-console.log(
-  table(
-    ["way of counting", "median %", "p90 %", "p99 %", "bias %", "at 80 %: exact / early / late / never"],
-    figures.map(([method, { error, thresholds }]) => {
-      const { exact, early, late, never } = thresholds["80"];
-      const cells = [error.median, error.p90, error.p99, error.bias].map((value) => value.toFixed(2));
-      return [method, ...cells, `${exact} / ${early} / ${late} / ${never}`];
-    }),
-  ),
-);
+const judge = (some) =>
+  some.map(({ calls }) => ({
+    window: calls.some((call) => call.truth > 200_000) ? 1_000_000 : 200_000,
+    calls,
+  }));
+const show = (title, judged) => {
+  const methods = Object.keys(judged[0].calls[0].expected);
+  const rows = methods.map((method) => [method, evaluate(judged, method)]);
+  console.log(`\nmeter: ${rows[0][1].predictions} predictions in ${judged.length} sessions ${title}`);
+  console.log(
+    table(
+      ["way of counting", "median %", "p90 %", "p99 %", "bias %", "at 80 %: exact / early / late / never"],
+      rows.map(([method, { error, thresholds }]) => {
+        const { exact, early, late, never } = thresholds["80"];
+        const cells = [error.median, error.p90, error.p99, error.bias].map((value) => value.toFixed(3));
+        return [method, ...cells, `${exact} / ${early} / ${late} / ${never}`];
+      }),
+    ),
+  );
+  return rows;
+};
+const all = [...sessions.values()];
+show("that the ratios were fitted on (bench/fit.mjs)", judge(all.filter(({ held }) => !held)));
+const figures = show("that were held out", judge(all.filter(({ held }) => held)));
 
 if (process.argv.includes("--picture")) {
   const file = fileURLToPath(new URL("../docs/images/meter.svg", import.meta.url));

@@ -13,6 +13,7 @@ for (const name of process.argv.slice(2).length > 0
       "parallel",
       "handover",
       "policy",
+      "economy",
       "meter",
       "commit",
       "screens",

@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Meter, type MeterInput, meter, newMeter, readMeter } from "../../src/context/meter.js";
+import { ratiosFor } from "../../src/context/ratios.js";
+
+/** What the fit says, of the older models and of the later ones. */
+const OLD = ratiosFor("claude-sonnet-4-5");
+const LATER = ratiosFor("claude-opus-4-8");
+/** As many characters as these tokens have. */
+const bash = (tokens: number, { chars } = OLD): number => tokens * chars.bash;
 
 const metered = (...inputs: MeterInput[]): Meter => inputs.reduce(meter, newMeter(100_000));
 const started = (id: string, prompt: number, model = "claude-sonnet-4-5"): MeterInput => ({
@@ -30,10 +37,13 @@ describe("the meter", () => {
   });
 
   test("a tail is estimated with the model generation's ratio, and said to be", () => {
-    const old = readMeter(metered(started("a", 20_000), finished("a", 0), result("t", 28_700)));
-    expect(old).toMatchObject({ tokens: 20_000 + 10_000 + 34, source: "anchored" });
-    const recent = readMeter(metered(started("a", 20_000, "claude-opus-4-8"), finished("a", 0), result("t", 21_300)));
-    expect(recent.tokens).toBe(20_000 + 10_000 + 21);
+    const old = readMeter(metered(started("a", 20_000), finished("a", 0), result("t", bash(10_000))));
+    expect(old).toMatchObject({ tokens: 20_000 + 10_000 + OLD.perResult, source: "anchored" });
+    const recent = readMeter(
+      metered(started("a", 20_000, "claude-opus-4-8"), finished("a", 0), result("t", bash(10_000, LATER))),
+    );
+    expect(recent.tokens).toBe(20_000 + 10_000 + LATER.perResult);
+    expect(LATER.chars.bash).toBeLessThan(OLD.chars.bash);
   });
 
   test("one message id counts once, and so does one tool result", () => {
@@ -53,13 +63,13 @@ describe("the meter", () => {
       metered(started("a", 20_000), {
         type: "call-content",
         id: "a",
-        text: 3_690,
-        thinking: 2_930,
-        toolInput: 3_050,
+        text: OLD.output.text * 1_000,
+        thinking: OLD.output.thinking * 1_000,
+        toolInput: OLD.output.toolInput * 1_000,
         toolCalls: 1,
       }),
     );
-    expect(reading).toMatchObject({ tokens: 20_000 + 3_000 + 72, source: "anchored" });
+    expect(reading).toMatchObject({ tokens: 20_000 + 3_000 + OLD.output.perToolCall, source: "anchored" });
   });
 
   test("the ratio calibrates itself within the session", () => {
@@ -93,31 +103,31 @@ describe("an agent that reports nothing", () => {
   test("is estimated from what is read and said, with a wide margin that a known first prompt narrows", () => {
     const inputs = [
       silent("a"),
-      { type: "call-content", id: "a", text: 369, thinking: 0, toolInput: 0, toolCalls: 0 },
-      result("t", 2_870),
+      { type: "call-content", id: "a", text: OLD.output.text * 100, thinking: 0, toolInput: 0, toolCalls: 0 },
+      result("t", bash(1_000)),
     ] as MeterInput[];
     const general = readMeter(inputs.reduce(meter, newMeter(100_000)));
-    expect(general).toMatchObject({ tokens: 31_600 + 100 + 1_034, source: "estimated" });
+    expect(general).toMatchObject({ tokens: 31_600 + 100 + 1_000 + OLD.perResult, source: "estimated" });
     expect(general.margin).toBeGreaterThan(general.tokens / 3);
     const seen = readMeter(inputs.reduce(meter, newMeter(100_000, 22_000)));
-    expect(seen).toMatchObject({ tokens: 22_000 + 1_134, source: "estimated" });
+    expect(seen).toMatchObject({ tokens: 22_000 + 1_100 + OLD.perResult, source: "estimated" });
     expect(seen.margin).toBeLessThan(seen.tokens / 5);
   });
 
   test("usage that stops keeps the last anchor, and the silent calls' words join the tail", () => {
-    const before = readMeter(metered(started("a", 20_000), finished("a", 100), result("t", 2_870)));
+    const before = readMeter(metered(started("a", 20_000), finished("a", 100), result("t", bash(1_000))));
     const after = readMeter(
       metered(
         started("a", 20_000),
         finished("a", 100),
-        result("t", 2_870),
+        result("t", bash(1_000)),
         silent("b"),
-        { type: "call-content", id: "b", text: 3_690, thinking: 0, toolInput: 0, toolCalls: 0 },
-        result("u", 2_870),
+        { type: "call-content", id: "b", text: OLD.output.text * 1_000, thinking: 0, toolInput: 0, toolCalls: 0 },
+        result("u", bash(1_000)),
       ),
     );
     expect(after.source).toBe("anchored");
-    expect(after.tokens - before.tokens).toBe(1_000 + 1_034);
+    expect(after.tokens - before.tokens).toBe(1_000 + 1_000 + OLD.perResult);
     const again = readMeter(metered(started("a", 20_000), silent("b"), started("c", 23_000), finished("c", 5)));
     expect(again).toMatchObject({ tokens: 23_005, source: "exact" });
   });
@@ -141,7 +151,7 @@ describe("what shrinks", () => {
   });
 
   test("a prompt that silently shrank re-anchors with one call", () => {
-    const state = metered(started("a", 90_000), finished("a", 10), result("t", 2_870), started("b", 60_000));
+    const state = metered(started("a", 90_000), finished("a", 10), result("t", bash(1_000)), started("b", 60_000));
     expect(readMeter([finished("b", 10)].reduce(meter, state))).toMatchObject({ tokens: 60_010, source: "exact" });
   });
 });
@@ -168,7 +178,7 @@ describe("properties of the meter", () => {
           meter(state, finished(id, output));
           const tokens = results.map((chars, index) => {
             meter(state, result(`${id}-${index}`, chars));
-            return chars / 2.87 + 34;
+            return chars / OLD.chars.bash + OLD.perResult;
           });
           const before = readMeter(state);
           prompt = Math.round(prompt + output + tokens.reduce((sum, each) => sum + each, 0) * off);
@@ -188,7 +198,7 @@ describe("properties of the meter", () => {
         fc.double({ min: 0.77, max: 1.29, noNaN: true }),
         (chars, off) => {
           const reading = readMeter(metered(started("a", 20_000), finished("a", 10), result("t", chars)));
-          const truth = 20_010 + (chars / 2.87 + 34) * off;
+          const truth = 20_010 + (chars / OLD.chars.bash + OLD.perResult) * off;
           expect(Math.abs(reading.tokens - truth)).toBeLessThanOrEqual(reading.margin + 1);
         },
       ),
