@@ -34,7 +34,7 @@ function samples(isLater) {
 }
 
 /** Least absolute deviations, by weighing squares again and again; every kind is drawn towards what all have together. */
-function fit(all) {
+function fitted(all) {
   const n = KINDS.length + 1 + SAID.length;
   let weights = all.map(() => 1);
   let solution = [...KINDS.map(() => 1 / 3), 30, 1 / 3, 1 / 3, 1 / 3, 60];
@@ -85,7 +85,7 @@ for (const [name, isLater] of [
   ["later ones", true],
 ]) {
   const all = samples(isLater);
-  const solution = fit(all);
+  const solution = fitted(all);
   console.log(`\n${name}: ${all.length} calls`);
   for (const [at, kind] of KINDS.entries()) {
     const seen = all.filter(({ sizes }) => sizes[at] > 0).length;

@@ -245,11 +245,11 @@ function answer(command: Command, plan: Plan, branch: string[], choose: (n: numb
         branch.push(sha);
         return [{ type: "phase-merged", command: id, phase, attempt, sha, into: "main", files: [], leftBehind: [] }];
       };
-      if (lands !== undefined && lands.endsWith(` on ${tip}`)) return arrive(lands);
+      if (lands?.endsWith(` on ${tip}`)) return arrive(lands);
       if (what <= 2 && onto === undefined) return arrive(candidateOn(tip, id));
       const conflicts = what === 4 ? ["a"] : [];
       // As git would: what it is coupled to must still go where the branch is.
-      const behind = onto !== undefined && onto.commit.includes(` on ${tip}`) ? onto : undefined;
+      const behind = onto?.commit.includes(` on ${tip}`) ? onto : undefined;
       const base = behind?.commit ?? tip;
       const candidate = conflicts.length > 0 ? undefined : candidateOn(base, id);
       const begun = { base, tip: "t", behind: behind?.phase, candidate, conflicts, sharing: [] };
