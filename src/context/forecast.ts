@@ -1,7 +1,7 @@
 /** What a phase will need: its context, sessions, calls, tokens and cost, before anything is spent. */
-import { handoverCost } from "./economy.js";
+import { handoverCost, rereadTokens, weighHandover } from "./economy.js";
 import { type ContextPolicy, handoverPoint, limitsOf, thresholdTokens } from "./policy.js";
-import { costAt, LIST_RATIOS, type Price } from "./prices.js";
+import { costAt, type Price } from "./prices.js";
 
 /** What earlier phases in this repository needed, per agent. */
 export interface Learned {
@@ -106,11 +106,12 @@ export function forecastPlan(
     const start = first + shape.prompt;
     const work = Math.round(tasks * per.growth * factor) + shape.files;
     const calls = Math.ceil(tasks * per.calls * factor);
-    const room = roomOf(settings, { start, budget, window, growth: work / calls });
-    const sessions = Math.max(1, Math.ceil(work / room));
-    const average = start + Math.min(work, room) / 2;
+    const { sessions, prompts } =
+      settings.context_soft === "auto"
+        ? economic({ tasks, calls, work, start, budget })
+        : filled({ calls, work, start, budget, room: roomOf(settings.context_soft, start, budget, window) });
     const quality = flags.quality === true ? QUALITY : 1;
-    const tokens = Math.round((calls + sessions - 1) * average * quality);
+    const tokens = Math.round(prompts * quality);
     const written = (work + sessions * start) * quality;
     const output = calls * per.output * quality;
     const cost =
@@ -150,20 +151,78 @@ export function forecastPlan(
   return { phases: forecasts, window, budget, samples: recent.length, total, warnings };
 }
 
-/** What a session takes in before it is handed over. */
-function roomOf(
-  { context_soft }: Pick<ForecastSettings, "context_soft">,
-  { start, budget, window, growth }: { start: number; budget: number; window: number; growth: number },
-): number {
-  const most = Math.max(budget - start, budget / 10);
-  if (context_soft === "off") return most;
-  if (context_soft !== "auto") return Math.max(Math.min(budget, (window * context_soft) / 100) - start, budget / 10);
-  // Where what was carried along has cost as much as a handover: the square root of what the policy weighs call by call.
-  const none = { price: undefined, checkpoints: [], starts: [], rereading: [] };
-  const handover = handoverCost(start, { ...none, firstPrompt: start, promptTokens: 0 });
-  const economic = Math.sqrt((2 * handover * growth * 1e6) / LIST_RATIOS.cacheRead);
-  return Math.min(most, economic);
+/** What a session takes in before it is handed over at a percentage. */
+function roomOf(soft: number | "off", start: number, budget: number, window: number): number {
+  const end = soft === "off" ? budget : Math.min(budget, (window * soft) / 100);
+  return Math.max(end - start, budget / 10);
 }
+
+interface Needed {
+  sessions: number;
+  /** All its calls' prompts together. */
+  prompts: number;
+}
+
+/** Every session is filled up to where it is handed over. */
+function filled({
+  calls,
+  work,
+  start,
+  room,
+}: {
+  calls: number;
+  work: number;
+  start: number;
+  budget: number;
+  room: number;
+}): Needed {
+  const sessions = Math.max(1, Math.ceil(work / room));
+  const average = start + Math.min(work, room) / 2;
+  return { sessions, prompts: (calls + sessions - 1) * average };
+}
+
+/** Task by task, as the policy itself weighs it. */
+function economic({
+  tasks,
+  calls,
+  work,
+  start,
+  budget,
+}: {
+  tasks: number;
+  calls: number;
+  work: number;
+  start: number;
+  budget: number;
+}): Needed {
+  const [perTask, growth] = [calls / tasks, work / calls];
+  const reread = rereadTokens([]);
+  let [sessions, prompts, tokens, since, carried, first] = [1, 0, start, 0, 0, start];
+  for (let task = 1; task <= tasks; task++) {
+    prompts += perTask * (tokens + (growth * perTask) / 2);
+    carried += perTask * (tokens - first + (growth * perTask) / 2);
+    tokens += growth * perTask;
+    since += perTask;
+    const costs = { price: undefined, checkpoints: [], starts: [], rereading: [], firstPrompt: first, promptTokens: 0 };
+    const callsLeft = (tasks - task) * perTask;
+    const economy = {
+      price: undefined,
+      calls: since,
+      carried,
+      callsLeft,
+      handover: handoverCost(tokens, costs),
+      reread,
+    };
+    if (task === tasks || (tokens < budget && !weighHandover(tokens, first, economy).worth)) continue;
+    // The checkpoint's turn, and what a fresh session begins with.
+    prompts += tokens;
+    first = start + CHECKPOINT_TOKENS;
+    [sessions, tokens, since, carried] = [sessions + 1, first + reread, 0, 0];
+  }
+  return { sessions, prompts };
+}
+
+const CHECKPOINT_TOKENS = 1_000;
 
 /** A threshold that cannot be kept is said before the run, with what counts instead. */
 function thresholdWarnings({ context_threshold, context_policy }: ForecastSettings, window: number): string[] {

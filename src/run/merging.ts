@@ -202,11 +202,15 @@ export function mergeBegun(state: Folding, event: FactOf<"merge-begun">): void {
   };
   const { attempt } = phase;
   const repairsBefore = attempt.repairs.count;
-  const merge: Merge = { base, tip, behind, candidate, tested: false, files, conflicts, sharing, repairsBefore };
+  const alone = resultsAlone(phase);
+  const merge: Merge = { base, tip, behind, candidate, tested: false, alone, files, conflicts, sharing, repairsBefore };
   const begun = revise(attempt, "train", { merges: attempt.train.merges + 1, merge });
-  const seen = seenByPerson(state, event.phase, phase.results);
+  const seen = seenByPerson(state, event.phase, alone);
   setPhase(state, event.phase, verifying(begun, conflicts.length > 0 ? [...seen, conflicted] : seen));
 }
+
+/** What its gates said of the phase before it was taken in. */
+const resultsAlone = ({ attempt, results }: Merging | Verifying): GateResult[] => attempt.train.merge?.alone ?? results;
 
 export function mergeTested(state: Folding, { phase: id, candidate }: FactOf<"merge-tested">): void {
   const phase = state.phases.get(id);
@@ -226,10 +230,13 @@ function seenByPerson({ readiness }: Folding, id: string, results: readonly Gate
 
 export function phaseMerged(state: Folding, { phase: id, sha, files, into }: FactOf<"phase-merged">): void {
   const phase = state.phases.get(id);
-  if (phase?.step !== "merging") return;
+  if (phase?.step !== "merging" && phase?.step !== "verifying") return;
   const { train, commits } = phase.attempt;
   const merged = revise(phase.attempt, "train", { merges: train.merges + 1, merged: sha });
-  setPhase(state, id, { ...phase, attempt: revise(merged, "commits", { made: [...commits.made, sha] }) });
+  const attempt = revise(merged, "commits", { made: [...commits.made, sha] });
+  // What was tested with others and landed without them is what it was alone.
+  const results = train.merge?.candidate === sha ? phase.results : resultsAlone(phase);
+  setPhase(state, id, { step: "merging", attempt, results });
   if (into === state.branch) state.head = sha;
   state.merged.set(id, files);
   state.mergedAs.set(id, sha);
@@ -237,8 +244,9 @@ export function phaseMerged(state: Folding, { phase: id, sha, files, into }: Fac
 
 export function mergeFailed(state: Folding, { phase: id, why }: FactOf<"merge-failed">): void {
   const phase = state.phases.get(id);
-  if (phase?.step !== "merging") return;
+  if (phase?.step !== "merging" && phase?.step !== "verifying") return;
   const failure = { category: "merge_conflict", message: why, recommendation: "ask" } as const;
-  const tried = revise(phase.attempt, "train", { merges: phase.attempt.train.merges + 1 });
-  setPhase(state, id, { ...phase, attempt: revise(tried, "commits", { failure }) });
+  const tried = revise(phase.attempt, "train", { merges: phase.attempt.train.merges + 1, merge: undefined });
+  const attempt = revise(tried, "commits", { failure });
+  setPhase(state, id, { step: "merging", attempt, results: resultsAlone(phase) });
 }

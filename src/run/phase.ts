@@ -33,8 +33,9 @@ export interface Merge {
   behind: string | undefined;
   /** The merge commit as it would be on the branch; undefined where there are conflicts, or something was repaired since. */
   candidate: string | undefined;
-  /** Its gates have passed on it. */
+  /** Its gates have passed on it; what they had said of the phase alone. */
   tested: boolean;
+  alone: GateResult[];
   /** What the phase changed. */
   files: string[];
   conflicts: string[];

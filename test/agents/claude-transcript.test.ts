@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { TranscriptMeter } from "../../src/agents/claude/transcript.js";
 import { evaluate } from "../../src/context/evaluate.js";
+import { ratiosFor } from "../../src/context/ratios.js";
 import { planFiles } from "../support/plans.js";
 import { scratchRepo } from "../support/scratch.js";
 import { site } from "../support/segno.js";
@@ -37,12 +38,19 @@ function read(...lines: unknown[]): TranscriptMeter {
   return meter;
 }
 
+const RATIOS = ratiosFor("claude-opus-4-6");
+
 describe("a transcript", () => {
   test("lines with one message id are one call, and the expectation before a call is prompt, output and tail of the last", () => {
-    const meter = read(said("a", 20_000, 100), said("a", 20_000, 100), answered("a", 2_870), said("b", 21_200, 50));
+    const meter = read(
+      said("a", 20_000, 100),
+      said("a", 20_000, 100),
+      answered("a", 1_000 * RATIOS.chars.bash),
+      said("b", 21_200, 50),
+    );
     expect(meter.calls.map((call) => call.truth)).toEqual([20_000, 21_200]);
     expect(meter.calls[0]?.expected.segno).toBeUndefined();
-    expect(meter.calls[1]?.expected.segno).toBe(20_000 + 100 + 1_000 + 34);
+    expect(meter.calls[1]?.expected.segno).toBe(20_000 + 100 + 1_000 + RATIOS.perResult);
     expect(meter.usage.get("claude-opus-4-6")).toMatchObject({ output: 150, cacheRead: 41_194 });
   });
 

@@ -171,7 +171,7 @@ describe.concurrent("the checkpoint turn", () => {
   test("a damaged checkpoint is named, and an older one serves", async () => {
     let damaged = "";
     const run = await withCheckpoint(() => undefined, {
-      charsPerTask: 14_000,
+      charsPerTask: 18_000,
       onEvent: (event, held) => {
         if (event.type !== "checkpoint-saved" || held === undefined || damaged !== "") return;
         if (held.run.ledger("1").checkpoints.length < 2 || event.handed === undefined) return;
@@ -189,7 +189,7 @@ describe.concurrent("the checkpoint turn", () => {
   test("with one slot an older checkpoint does not serve: the ledger does", async () => {
     let damaged = "";
     const run = await withCheckpoint(() => undefined, {
-      charsPerTask: 14_000,
+      charsPerTask: 18_000,
       config: { checkpoint_slots: 1 },
       onEvent: (event, held) => {
         if (event.type !== "checkpoint-saved" || held === undefined || damaged !== "") return;
@@ -232,7 +232,7 @@ describe.concurrent("many handovers", () => {
     const tasks = 12;
     const run = await rehearse({
       repo: scratchRepo(planFiles([{ id: "1", tasks }])),
-      charsPerTask: 14_000,
+      charsPerTask: 18_000,
       config: { context_limit: 32_000, context_soft: 100 },
     });
     expect(run.status, JSON.stringify(run.of("phase-failed"))).toBe("completed");

@@ -131,7 +131,7 @@ export function sampleFacts(): Fact[] {
     task: id,
   });
   return [
-    runStarted(plan, {}, { run: SAMPLE }),
+    runStarted(plan, { context_soft: 65 }, { run: SAMPLE }),
     ...started("1"),
     ...session("1", 1, climb(24_000, 96_000, 9)),
     ...["1.1", "1.2", "1.3", "1.4"].map((id) => task("1", 1, id)),
