@@ -80,7 +80,7 @@ export interface SessionHandlers {
   /** `tell`: what the model is to read before its next call. */
   boundary(): Promise<{ stop: false; tell?: string | undefined } | { stop: true; why: StopWhy }>;
   /** A tool is about to run: undefined, or what its call is answered with instead. */
-  begins(): string | undefined;
+  begins(kind: ToolKind): string | undefined;
   /** The agent wants to compact its context: whether it may. */
   mayCompact(): boolean;
   /** Whether this retry is one too many. */

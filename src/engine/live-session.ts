@@ -28,6 +28,8 @@ import { Watchdog } from "./watchdog.js";
 const MOST_REFUSED_BATCHES = 3;
 const MOST_SAID = 40_000;
 const MUCH_EARLIER = 0.9;
+/** Tools that change nothing. */
+const LOOKS: ReadonlySet<ToolKind> = new Set(["read", "search", "web"]);
 const PROGRESS_SKILL = /^\/?(?:debussy|segno)-progress\b[:\s]*(.*)$/i;
 
 export type SessionPlace = ReportPlace;
@@ -159,7 +161,7 @@ export class LiveSession implements WarmSession {
       },
       observe: (observation) => this.#observe(observation),
       boundary: () => this.#boundary(),
-      begins: () => this.#begins(),
+      begins: (kind) => this.#begins(kind),
       givesUp,
       mayCompact: () => {
         if (!handoversOn(this.#held.run.state.config)) return true;
@@ -231,18 +233,26 @@ export class LiveSession implements WarmSession {
     }
   }
 
-  /** A task was just reported, and another is about to begin: not where the session is handed over anyway. */
-  #begins(): string | undefined {
+  /**
+   * A task was just reported, and another is about to begin: not where the session is handed over anyway. What would only
+   * look around is answered so: the next session has to look itself. What does something is let through, and handed over.
+   */
+  #begins(kind: ToolKind): string | undefined {
     const { state } = this.#held.run;
     if (!this.#isBetween || state.sessions.get(this.#place.session)?.step === "checkpointing") return undefined;
-    this.#isBetween = sayAtBoundary(state, this.#atBoundary()).stop === "context";
-    if (this.#isBetween) return TOOL_ANSWERS.notNow;
+    if (this.#refusesRest) return TOOL_ANSWERS.notNow;
+    const handsOver = sayAtBoundary(state, this.#atBoundary()).stop === "context";
+    this.#refusesRest = handsOver && LOOKS.has(kind);
+    if (this.#refusesRest) return TOOL_ANSWERS.notNow;
+    this.#isBetween = false;
     // Another task has begun: the boundary that follows is in the middle of it.
-    this.#natural = undefined;
+    if (!handsOver) this.#natural = undefined;
     return undefined;
   }
   /** One task is reported, and nothing was done since. */
   #isBetween = false;
+  /** A tool was answered so: all that follows in the same message is, too. */
+  #refusesRest = false;
   /** One was reported since the last boundary. */
   #taskDone = false;
 
@@ -257,6 +267,7 @@ export class LiveSession implements WarmSession {
     // What was seen since the last boundary counts for this one only.
     this.#natural = undefined;
     this.#isBetween = false;
+    this.#refusesRest = false;
     this.#circle = undefined;
     if (said.facts.length > 0) await run.record(...said.facts);
     if (said.stop !== undefined) return { stop: true, why: said.stop };

@@ -74,12 +74,36 @@ describe.concurrent("context policies", () => {
         /rereading \d+ tokens in \d+ calls that are left would cost \$[\d.]+, at least 2 × \$[\d.]+ for a handover/,
       );
       expect(event.reading.percent).toBeLessThan(65);
-      // Inside the batch: the next task, which came in the same message, had not begun.
-      const [last] = run
-        .of("tool-finished")
-        .filter(({ seq }) => seq < event.seq)
-        .slice(-1);
-      expect(last).toMatchObject({ tool: "Write", ok: false });
+    }
+  });
+
+  test("what would only look around for the next task is not begun: the session is handed over inside the batch", async () => {
+    const run = await rehearse({
+      repo: phase(26),
+      charsPerTask: 20_000,
+      // Every task begins with a look at the plan, in the same message as the report of the one before.
+      behave: async (request, worker) => {
+        const reply = await worker(request);
+        if (
+          reply.type !== "message" ||
+          !reply.content.some((block) => block.type === "tool_use" && block.name === "Write")
+        )
+          return reply;
+        const at = reply.content.findIndex((block) => block.type === "tool_use" && !block.name.startsWith("mcp__"));
+        return { ...reply, content: reply.content.toSpliced(at, 0, call("Read", { file_path: "PLAN.md" })) };
+      },
+    });
+    expect(run.status).toBe("completed");
+    expect(run.done).toEqual(ids(26));
+    const decided = run.of("boundary-decided");
+    expect(decided.length).toBeGreaterThan(0);
+    for (const event of decided) {
+      const before = run.of("tool-finished").filter(({ seq, kind }) => seq < event.seq && kind !== "segno");
+      expect(before.slice(-3).map(({ tool, ok }) => [tool, ok])).toEqual([
+        ["Read", false],
+        ["Bash", false],
+        ["Write", false],
+      ]);
     }
   });
 

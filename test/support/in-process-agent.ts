@@ -234,7 +234,7 @@ class InProcessSession implements AgentSession {
     const kind = TOOLS[name]?.[0];
     if (kind === undefined || deniedTools.includes(name)) return { text: `There is no tool ${name}.`, ok: false };
     if (this.#onlySegnoTools) return { text: ONLY_SEGNO_TOOLS, ok: false };
-    const instead = this.#options.handlers.begins();
+    const instead = this.#options.handlers.begins(kind);
     if (instead !== undefined) return { text: instead, ok: false };
     if (kind === "edit" && readOnly) return { text: "This session changes nothing.", ok: false };
     if (kind === "shell" && (permissions === "edits" || permissions === "listed"))

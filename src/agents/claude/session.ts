@@ -25,7 +25,7 @@ import { diesWithParent, MARKER, sweep } from "../processes.js";
 import { PromptQueue } from "../prompt-queue.js";
 import { failedKind, isLimitText, resetOf, windowIn } from "./errors.js";
 import { ClaudeStream } from "./stream.js";
-import { EDITING, isOurs, toolName } from "./tools.js";
+import { EDITING, isOurs, toolKind, toolName } from "./tools.js";
 
 /** Tools that would move the session away from its checkout, or wake it up when Segno thinks it is idle. */
 const NEVER = [
@@ -168,7 +168,7 @@ class ClaudeSession implements AgentSession {
 
   async #beforeTool({ tool_name, tool_use_id, agent_id }: BeforeTool) {
     if (isOurs(tool_name)) return {};
-    const answer = this.#onlySegnoTools ? ONLY_SEGNO_TOOLS : await this.#begins(tool_use_id, agent_id);
+    const answer = this.#onlySegnoTools ? ONLY_SEGNO_TOOLS : await this.#begins(tool_name, tool_use_id, agent_id);
     if (answer === undefined) return {};
     return {
       hookSpecificOutput: {
@@ -180,10 +180,10 @@ class ClaudeSession implements AgentSession {
   }
 
   /** Only after one of our tools, in the same batch, anything can have changed that is said here. */
-  async #begins(id: string, agent: string | undefined): Promise<string | undefined> {
+  async #begins(name: string, id: string, agent: string | undefined): Promise<string | undefined> {
     if (agent !== undefined || !this.#oursCalled) return undefined;
     await this.#stream.hasCalled(id, SETTLE_MS);
-    return this.#options.handlers.begins();
+    return this.#options.handlers.begins(toolKind(name));
   }
 
   async #afterTools(batch: ToolBatch) {
