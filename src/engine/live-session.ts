@@ -241,7 +241,7 @@ export class LiveSession implements WarmSession {
     const { state } = this.#held.run;
     if (!this.#isBetween || state.sessions.get(this.#place.session)?.step === "checkpointing") return undefined;
     if (this.#refusesRest) return TOOL_ANSWERS.notNow;
-    const handsOver = sayAtBoundary(state, this.#atBoundary()).stop === "context";
+    const handsOver = sayAtBoundary(state, this.#atNextBoundary()).stop === "context";
     this.#refusesRest = handsOver && LOOKS.has(kind);
     if (this.#refusesRest) return TOOL_ANSWERS.notNow;
     this.#isBetween = false;
@@ -255,6 +255,15 @@ export class LiveSession implements WarmSession {
   #refusesRest = false;
   /** One was reported since the last boundary. */
   #taskDone = false;
+
+  /** As it will be when the tools that are about to run have finished, if they bring as much as a call did so far. */
+  #atNextBoundary(): AtBoundary {
+    const at = this.#atBoundary();
+    const { tokens } = at.reading;
+    const calls = this.#held.run.state.sessions.get(this.#place.session)?.calls ?? 0;
+    const perCall = Math.max(0, tokens - (at.firstSeen ?? tokens)) / Math.max(1, calls);
+    return { ...at, reading: { ...at.reading, tokens: Math.round(tokens + perCall) } };
+  }
 
   /** What the run says at this boundary; what it says is in the journal before the agent hears it. */
   async #boundary(): Promise<Awaited<ReturnType<SessionHandlers["boundary"]>>> {

@@ -69,6 +69,9 @@ function blockText(block: Block): string {
 
 const marked = (part: { cache_control?: unknown }): boolean => part.cache_control !== undefined;
 
+/** A header that the client sends as a block: it differs from session to session, and no model reads it. */
+const HEADER = /^x-anthropic-billing-header:/;
+
 /** The prompt as the model reads it: tools, system, messages. */
 export function piecesOf(request: ModelRequest): Piece[] {
   const pieces: Piece[] = [];
@@ -78,7 +81,8 @@ export function piecesOf(request: ModelRequest): Piece[] {
   }
   const system =
     typeof request.system === "string" ? [{ type: "text" as const, text: request.system }] : request.system;
-  for (const block of system ?? []) pieces.push({ text: block.text, breakpoint: marked(block) });
+  for (const block of system ?? [])
+    if (!HEADER.test(block.text)) pieces.push({ text: block.text, breakpoint: marked(block) });
   for (const message of request.messages) {
     for (const block of blocksOf(message)) {
       pieces.push({ text: blockText(block), breakpoint: marked(block) });
