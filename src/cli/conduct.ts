@@ -68,6 +68,8 @@ export async function conduct(
   await watched;
   const { board } = view;
   if (!json && board !== undefined) printSummary(figuresOf(board), { top, journal: store.where(run) });
+  const { status, plan } = held.run.state;
+  if (!json && status === "completed" && plan.afterwards !== undefined) console.log(`afterwards  ${plan.afterwards}`);
   return exitCode(held.run.state);
 }
 

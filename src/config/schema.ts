@@ -261,6 +261,10 @@ export const configSchema = z.strictObject({
     .record(z.string().min(1), z.string().min(1))
     .default({})
     .describe("Commands for gates that the plan only names, or `manual` for those a person must judge."),
+  optional_tasks: z
+    .boolean()
+    .default(false)
+    .describe("Do the tasks, too, that a plan calls optional (Kiro's `[ ]*`); else they are only shown."),
   sub_phases: z
     .enum(["together", "separate"])
     .default("together")

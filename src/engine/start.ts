@@ -36,6 +36,7 @@ export const planOptions = (config: Config, format: FormatName | undefined): Pla
   gates: config.gates,
   testCommand: config.test_command,
   subPhases: config.sub_phases,
+  optionalTasks: config.optional_tasks ?? false,
   promptTokens: promptBudget(config.prompt_budget, config.context_limit),
 });
 

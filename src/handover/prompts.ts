@@ -186,6 +186,7 @@ function phaseParts({ phase, tasksDone, stashes, wave }: PhaseView): string[] {
     `# Phase ${phase.id}: ${phase.title}`,
     ...(wave === "" ? [] : [wave]),
     ...(stashes.length === 0 ? [] : [stashNote(stashes)]),
+    ...besideText(phase),
     // Once: as the user wrote them, where they did; else beside what they wrote.
     ...(marked === undefined ? [taskList({ phase, tasksDone })] : []),
     marked === undefined || phase.tasks.length === 0
@@ -193,6 +194,18 @@ function phaseParts({ phase, tasksDone, stashes, wave }: PhaseView): string[] {
       : `## The phase as the user wrote it (${phase.file}), its tasks as they stand now\n\n${marked}`,
   ];
 }
+
+/** What belongs to the phase and does not stand in its own text: criteria of other files, and files to read. */
+function besideText({ text, criteria, readFirst }: Phase): string[] {
+  const unsaid = criteria.filter((criterion) => !text.includes(criterion.slice(0, 40)));
+  const files = readFirst.filter((file) => !text.includes(file));
+  return [
+    ...(files.length === 0 ? [] : [`Read what you need of these before you begin: ${files.join(", ")}.`]),
+    ...(unsaid.length === 0 ? [] : [`## What it must fulfil\n\n${bulletList(unsaid, MOST_CRITERIA, 400)}`]),
+  ];
+}
+
+const MOST_CRITERIA = 40;
 
 const asFinished = (phase: PhaseMetadata): FinishedPhase => ({
   id: phase.id,

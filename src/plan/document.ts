@@ -22,7 +22,7 @@ export interface Document {
 }
 
 export function readDocument(file: string, source: string): Document {
-  const root = parseMarkdown(source);
+  const root = parseMarkdown(withoutFront(source));
   const sections: Section[] = [];
   const open: Section[] = [];
   for (const [index, node] of root.children.entries()) {
@@ -49,6 +49,12 @@ export function readDocument(file: string, source: string): Document {
   }
   return { file, source, root, sections };
 }
+
+const FRONT = /^---[ \t]*\r?\n[\s\S]*?\r?\n---[ \t]*(?=\r?\n|$)/;
+
+/** Front matter is no Markdown: it would be read as a line and a heading. What follows stays where it is. */
+const withoutFront = (source: string): string =>
+  source.replace(FRONT, (front) => (/^\s*[\w-]+\s*:/m.test(front) ? front.replaceAll(/[^\r\n]/g, " ") : front));
 
 /** All that stands under a heading, deeper headings included. */
 export const contentOf = ({ root }: Document, section: Section): RootContent[] =>

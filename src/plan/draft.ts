@@ -13,6 +13,8 @@ export interface FormRead {
   goal: string;
   drafts: Draft[];
   diagnostics: Diagnostic[];
+  /** What is left to the user when all is done. */
+  afterwards?: string | undefined;
 }
 
 /** What a format leaves open where its documents do not say. */

@@ -28,7 +28,13 @@ interface AttributeSite {
   existing: { start: number; end: number } | undefined;
 }
 
-export type StatusSite = ValueSite | TagSite | AttributeSite;
+/** A box of its own: ticked when it is done. */
+interface BoxSite {
+  type: "box";
+  at: number;
+}
+
+export type StatusSite = ValueSite | TagSite | AttributeSite | BoxSite;
 
 export interface Sites {
   status: StatusSite | undefined;
@@ -36,6 +42,8 @@ export interface Sites {
   ofWhole?: true;
   /** The box of each task, by id. */
   boxes: ReadonlyMap<string, number>;
+  /** Boxes that are ticked when all of these tasks are done. */
+  groups?: readonly { at: number; tasks: readonly string[] }[];
 }
 
 export interface Edit {
@@ -47,8 +55,11 @@ export interface Edit {
 const TAGS: Record<PlanMark, string> = { done: "[COMPLETE]", failed: "[FAILED]" };
 const ATTRIBUTES: Record<PlanMark, string> = { done: 'status="done"', failed: 'status="failed"' };
 
-export function statusEdit(site: StatusSite, mark: PlanMark): Edit {
+/** Undefined where such a site has no word for it. */
+export function statusEdit(site: StatusSite, mark: PlanMark): Edit | undefined {
   switch (site.type) {
+    case "box":
+      return mark === "done" ? { start: site.at, end: site.at + 1, text: "x" } : undefined;
     case "value":
       // Without a space in front of it a first value would undo the label's own emphasis.
       return { start: site.start, end: site.end, text: (site.start === site.end ? " " : "") + STATUS_WORDS[mark] };

@@ -6,7 +6,17 @@ export interface Place {
   line: number;
 }
 
-export const FORMATS = ["master", "phase-file", "phases", "tasks", "tagged", "checklist"] as const;
+export const FORMATS = [
+  "master",
+  "phase-file",
+  "phases",
+  "tasks",
+  "tagged",
+  "checklist",
+  "kiro",
+  "spec-kit",
+  "openspec",
+] as const;
 export type FormatName = (typeof FORMATS)[number];
 
 export interface Task extends Place {
@@ -14,6 +24,8 @@ export interface Task extends Place {
   title: string;
   /** Whether the box was ticked when the plan was read: the user's word. */
   ticked: boolean;
+  /** The plan says that nobody must do it. */
+  optional?: true | undefined;
 }
 
 /** What a gate looks at. */
@@ -57,6 +69,8 @@ export interface Phase extends Place {
   criteria: string[];
   /** Files and notes to read before anything else. */
   readFirst: string[];
+  /** Tasks that the plan leaves open, and that are not done here. */
+  leftOut?: Task[] | undefined;
 }
 
 export interface Plan {
@@ -70,6 +84,8 @@ export interface Plan {
   phases: Phase[];
   /** The heading under which the plan itself says how to work here, if it does. */
   standards?: string | undefined;
+  /** What is left to the user when all is done. */
+  afterwards?: string | undefined;
 }
 
 export interface Diagnostic extends Place {
@@ -78,13 +94,17 @@ export interface Diagnostic extends Place {
   fix: string;
 }
 
-/** With errors there may still be a plan to show, but none to run. */
+/** With errors there may still be a plan to show, but none to run. `boxes`: lines that look like one to a person. */
 export type ParsedPlan =
-  | { ok: true; plan: Plan; diagnostics: Diagnostic[] }
-  | { ok: false; plan: Plan | undefined; diagnostics: Diagnostic[] };
+  | { ok: true; plan: Plan; boxes: number; diagnostics: Diagnostic[] }
+  | { ok: false; plan: Plan | undefined; boxes: number; diagnostics: Diagnostic[] };
 
 /** Reads a file of the repository: its text, why it cannot be read, or undefined where there is none. */
-export type ReadPlanFile = (path: string) => string | { problem: string } | undefined;
+export interface ReadPlanFile {
+  (path: string): string | { problem: string } | undefined;
+  /** Files below a folder, at any depth; where it is not given, nobody can tell. */
+  list?: (folder: string) => string[];
+}
 
 /** What the configuration adds to a plan. */
 export interface PlanOptions {
@@ -97,4 +117,6 @@ export interface PlanOptions {
   promptTokens?: number | undefined;
   /** Whether sub-phases inside a phase file run as phases of their own. */
   subPhases?: "together" | "separate" | undefined;
+  /** Whether tasks that the plan calls optional are done, too. */
+  optionalTasks?: boolean | undefined;
 }

@@ -1,21 +1,11 @@
 /** A plan file and what it links to → a `Plan`, or diagnostics that say where and what to do. */
-import { type Document, readDocument } from "./document.js";
-import type { FormRead } from "./draft.js";
-import {
-  checklistSections,
-  phaseSections,
-  readChecklist,
-  readPhases,
-  readTasks,
-  taskSections,
-} from "./formats/headed.js";
-import { readMaster, readRows } from "./formats/master.js";
-import { isPhaseFile, readAlone } from "./formats/phase-file.js";
-import { hasTags, readTagged } from "./formats/tagged.js";
+import { boxesSeen } from "./boxes-seen.js";
+import { readDocument } from "./document.js";
+import { FORMS, formOf } from "./forms.js";
 import { testGate } from "./gates.js";
 import { judgePlan } from "./judge.js";
 import { UnreadableMarkdown } from "./markdown.js";
-import type { FormatName, ParsedPlan, Phase, PlanOptions, ReadPlanFile } from "./model.js";
+import type { ParsedPlan, Phase, PlanOptions, ReadPlanFile } from "./model.js";
 
 export const SMALLEST_PLAN = `# My plan
 
@@ -24,25 +14,6 @@ export const SMALLEST_PLAN = `# My plan
 
 ## Second step
 - [ ] Create \`held.txt\``;
-
-/** The order in which a document is asked what it is. */
-const DETECT: [FormatName, (document: Document) => boolean][] = [
-  ["tagged", hasTags],
-  ["master", (document) => readRows(document).length > 0],
-  ["phase-file", isPhaseFile],
-  ["phases", (document) => phaseSections(document).length > 0],
-  ["tasks", (document) => taskSections(document).length > 0],
-  ["checklist", (document) => checklistSections(document).length > 0],
-];
-
-const READ: Record<FormatName, (document: Document, read: ReadPlanFile, options: PlanOptions) => FormRead> = {
-  master: readMaster,
-  "phase-file": (document, _, options) => readAlone(document, options),
-  phases: (document, _, options) => readPhases(document, options),
-  tasks: (document, _, options) => readTasks(document, options),
-  tagged: (document, _, options) => readTagged(document, options),
-  checklist: (document, _, options) => readChecklist(document, options),
-};
 
 export const withoutBom = (source: string): string => (source.startsWith("\uFEFF") ? source.slice(1) : source);
 
@@ -59,6 +30,16 @@ export function parsePlan(file: string, read: ReadPlanFile, options: PlanOptions
   }
 }
 
+/** Other files of the plan, without what only says how they are encoded. */
+function readableBeside(read: ReadPlanFile): ReadPlanFile {
+  const beside: ReadPlanFile = (path) => {
+    const text = read(path);
+    return typeof text === "string" ? withoutBom(text) : text;
+  };
+  if (read.list !== undefined) beside.list = read.list;
+  return beside;
+}
+
 function parseReadable(file: string, read: ReadPlanFile, options: PlanOptions): ParsedPlan {
   const given = read(file);
   if (given === undefined)
@@ -73,18 +54,17 @@ function parseReadable(file: string, read: ReadPlanFile, options: PlanOptions): 
   if (source.trim() === "")
     return failed(file, "The plan is empty.", `The smallest plan that works:\n\n${SMALLEST_PLAN}`);
   const document = readDocument(file, source);
-  const format = options.format ?? DETECT.find(([, fits]) => fits(document))?.[0];
-  if (format === undefined)
+  const readable = readableBeside(read);
+  const form =
+    options.format === undefined ? FORMS.find((each) => each.fits(document, readable)) : formOf(options.format);
+  if (form === undefined)
     return failed(
       file,
       NO_PLAN,
       `The smallest plan that works:\n\n${SMALLEST_PLAN}\n\n\`segno init\` writes a larger one.`,
     );
-  const readable: ReadPlanFile = (path) => {
-    const text = read(path);
-    return typeof text === "string" ? withoutBom(text) : text;
-  };
-  const { title, goal, drafts, diagnostics } = READ[format](document, readable, options);
+  const { name: format } = form;
+  const { title, goal, drafts, diagnostics, afterwards } = form.read(document, readable, options);
   const phases = drafts.map((draft) => {
     const phase = withWords(withTestCommand(draft.phase, options.testCommand));
     const named = phase.gates.length === 0 ? testNamedIn(phase.text) : undefined;
@@ -107,10 +87,27 @@ function parseReadable(file: string, read: ReadPlanFile, options: PlanOptions): 
   }
   const files = [...new Set([file, ...phases.map((phase) => phase.file)])];
   const standards = document.sections.find((section) => STANDARDS.test(section.title))?.title;
-  const plan = { format, title, goal, file, files, phases, ...(standards === undefined ? {} : { standards }) };
+  const plan = {
+    format,
+    title,
+    goal,
+    file,
+    files,
+    phases,
+    ...(standards === undefined ? {} : { standards }),
+    ...(afterwards === undefined ? {} : { afterwards }),
+  };
   diagnostics.push(...judgePlan(plan, options.promptTokens));
-  if (diagnostics.some((diagnostic) => diagnostic.severity === "error")) return { ok: false, plan, diagnostics };
-  return { ok: true, plan, diagnostics };
+  let boxes = 0;
+  for (const path of files) {
+    const text = path === file ? source : readable(path);
+    if (typeof text !== "string") continue;
+    const found = boxesSeen(path, text, drafts);
+    boxes += found.seen;
+    diagnostics.push(...found.diagnostics);
+  }
+  if (diagnostics.some((diagnostic) => diagnostic.severity === "error")) return { ok: false, plan, boxes, diagnostics };
+  return { ok: true, plan, boxes, diagnostics };
 }
 
 /** The configured test command verifies a phase that nothing else would. */
@@ -149,11 +146,11 @@ function withWords(phase: Phase): Phase {
   return { ...phase, complexity, ...(estimate === undefined ? {} : { estimate }) };
 }
 
-const NO_PLAN =
-  "This is no plan that Segno knows. It looked for a table of phases with links to their files, a phase file (`# Phase 1: …` with `## Tasks`), headings like `### Phase 1: …` or `### Task 1: …`, `<task id=…>` tags, and headings with checkboxes under them.";
+const NO_PLAN = `This is no plan that Segno knows. It looked for:\n${FORMS.map(({ name, looksFor }) => `- ${name}: ${looksFor}`).join("\n")}`;
 
 const failed = (file: string, message: string, fix: string): ParsedPlan => ({
   ok: false,
   plan: undefined,
+  boxes: 0,
   diagnostics: [{ severity: "error", file, line: 1, message, fix }],
 });

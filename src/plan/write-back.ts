@@ -3,14 +3,10 @@
  * source is copied. The file is read anew each time, so a user's edit in between is never undone.
  */
 import { type Document, readDocument } from "./document.js";
-import type { Draft } from "./draft.js";
-import { readChecklist, readPhases, readTasks } from "./formats/headed.js";
-import { readRows, resolveLink } from "./formats/master.js";
-import { readAlone, readPhaseFile, subPhases } from "./formats/phase-file.js";
-import { readTagged } from "./formats/tagged.js";
+import { formOf } from "./forms.js";
 import { type Edit, type Sites, statusEdit } from "./mark-sites.js";
 import { UnreadableMarkdown } from "./markdown.js";
-import type { FormatName, Plan, PlanMark } from "./model.js";
+import type { Plan, PlanMark } from "./model.js";
 import { withoutBom } from "./parse.js";
 
 export interface PhaseMarks {
@@ -45,58 +41,45 @@ function markReadable(plan: Plan, file: string, given: string, marks: PhaseMarks
   );
 }
 
-const ALONE: Record<Exclude<FormatName, "master">, (document: Document, plan: Plan) => Draft[]> = {
-  // Whether its sub-phases were read apart shows in the plan's own ids.
-  "phase-file": (document, plan) => {
-    const { id } = readPhaseFile(document, {}).phase;
-    const whole = plan.phases.some((phase) => phase.id === id);
-    return readAlone(document, { subPhases: whole ? "together" : "separate" }).drafts;
-  },
-  phases: (document) => readPhases(document, {}).drafts,
-  tasks: (document) => readTasks(document, {}).drafts,
-  tagged: (document) => readTagged(document, {}).drafts,
-  checklist: (document) => readChecklist(document, {}).drafts,
-};
+/** Nothing beside the file says where its marks stand. */
+const NOTHING_BESIDE = () => undefined;
 
 /** Every place in this file that says something about the phase. */
 function sitesIn(plan: Plan, document: Document, id: string): Sites[] {
-  if (plan.format !== "master") {
-    return ALONE[plan.format](document, plan).flatMap((draft) => (draft.phase.id === id ? [draft.sites] : []));
-  }
-  const phase = plan.phases.find((candidate) => candidate.id === id);
-  const sites: Sites[] = [];
-  if (phase?.file === document.file) sites.push(...sitesInPhaseFile(document, id));
-  if (plan.file === document.file && phase !== undefined) {
-    const row = readRows(document).find((candidate) => resolveLink(document.file, candidate.url) === phase.file);
-    if (row?.status !== undefined) sites.push({ status: row.status, ofWhole: true, boxes: new Map() });
-  }
-  return sites;
+  const form = formOf(plan.format);
+  if (form.sites !== undefined) return form.sites(document, plan, id);
+  const { drafts } = form.read(document, NOTHING_BESIDE, {});
+  return drafts.flatMap((draft) => (draft.phase.id === id ? [draft.sites] : []));
 }
 
-/** A phase file, or one of the sub-phases in it that are phases of their own. */
-function sitesInPhaseFile(document: Document, id: string): Sites[] {
-  const whole = readPhaseFile(document, {});
-  const own = subPhases(document, whole.phase).filter(({ phase }) => phase.id === id);
-  if (own.length === 0) return [whole.sites];
-  return [...own.map(({ sites }) => sites), { status: whole.sites.status, ofWhole: true, boxes: new Map() }];
-}
-
-function editsOf({ status, boxes, ofWhole }: Sites, marks: PhaseMarks, source: string): Edit[] {
+function editsOf({ status, boxes, groups = [], ofWhole }: Sites, marks: PhaseMarks, source: string): Edit[] {
   const edits: Edit[] = [];
-  for (const id of new Set(marks.tasksDone)) {
-    const at = boxes.get(id);
-    if (at !== undefined && source[at] === " ") edits.push({ start: at, end: at + 1, text: "x" });
-  }
+  const done = new Set(marks.tasksDone);
+  const tick = (at: number | undefined): void => {
+    if (at !== undefined && OPEN.test(source[at] ?? "")) edits.push({ start: at, end: at + 1, text: "x" });
+  };
+  for (const id of done) tick(boxes.get(id));
+  for (const { at, tasks } of groups)
+    if (tasks.every((id) => done.has(id) || isTickedAt(boxes.get(id), source))) tick(at);
   if (
     marks.status !== undefined &&
     status !== undefined &&
     !(ofWhole === true && marks.status === "done" && marks.completesFile === false) &&
     !isSaidByBoxes(status, boxes, edits, source, marks.status)
   ) {
-    edits.push(statusEdit(status, marks.status));
+    const edit = statusEdit(status, marks.status);
+    const isThere = edit === undefined || edits.some(({ start }) => start === edit.start);
+    if (edit !== undefined && !isThere && !(status.type === "box" && !OPEN.test(source[status.at] ?? "")))
+      edits.push(edit);
   }
   return edits;
 }
+
+/** Marks of boxes that are not done: begun and queued ones included. */
+const OPEN = /^[ ~-]$/;
+
+const isTickedAt = (at: number | undefined, source: string): boolean =>
+  at !== undefined && !OPEN.test(source[at] ?? " ");
 
 /** A checklist whose boxes are all ticked says by itself that it is done: no tag is added. */
 function isSaidByBoxes(

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { FORMS } from "../../src/plan/forms.js";
 import { wavesOf } from "../../src/plan/graph.js";
 import type { Plan, PlanOptions } from "../../src/plan/model.js";
 import { parsePlan } from "../../src/plan/parse.js";
@@ -206,7 +207,7 @@ describe("a document that is none of these", () => {
     );
     expect(parsed.ok).toBe(false);
     const [diagnostic] = parsed.diagnostics;
-    expect(diagnostic?.message).toMatch(/table of phases.*phase file.*Phase 1.*Task 1.*<task.*checkboxes/s);
+    for (const { name, looksFor } of FORMS) expect(diagnostic?.message).toContain(`- ${name}: ${looksFor}`);
     const smallest = diagnostic?.fix.split("works:\n\n")[1]?.split("\n\n`segno init`")[0] ?? "";
     expect(planOf(smallest).phases).toHaveLength(2);
   });

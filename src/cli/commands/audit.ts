@@ -40,10 +40,11 @@ export async function auditCommand(file: string, flags: AuditFlags): Promise<num
         format: plan?.format ?? null,
         phases: (plan?.phases ?? []).map(phaseJson),
         waves: plan === undefined ? [] : wavesOf(plan.phases),
+        boxes: parsed.boxes,
         diagnostics,
       }),
     );
-  else printAudit(plan, diagnostics);
+  else printAudit(plan, parsed.boxes, diagnostics);
   return errors.length > 0 ? EXIT.usage : EXIT.done;
 }
 
@@ -58,6 +59,7 @@ const phaseJson = ({
   files,
   criteria,
   readFirst,
+  leftOut = [],
   file,
   line,
 }: Plan["phases"][number]) => ({
@@ -71,6 +73,7 @@ const phaseJson = ({
   files,
   criteria,
   read_first: readFirst,
+  optional: leftOut.map((task) => ({ id: task.id, title: task.title, line: task.line })),
   file,
   line,
 });
@@ -93,7 +96,7 @@ function gateJson({ check }: Gate): Record<string, unknown> {
   }
 }
 
-function printAudit(plan: Plan | undefined, diagnostics: readonly Diagnostic[]): void {
+function printAudit(plan: Plan | undefined, boxes: number, diagnostics: readonly Diagnostic[]): void {
   if (plan !== undefined) {
     const tasks = plan.phases.reduce((sum, phase) => sum + phase.tasks.length, 0);
     console.log(`${plan.title}\n${plan.file}: format ${plan.format}, ${plan.phases.length} phases, ${tasks} tasks\n`);
@@ -111,11 +114,14 @@ function printAudit(plan: Plan | undefined, diagnostics: readonly Diagnostic[]):
   console.log(
     `\n${errors.length === 0 ? "It can be run." : "It cannot be run yet."} ${errors.length} errors, ${warnings.length} warnings.`,
   );
+  const read = plan?.phases.reduce((sum, phase) => sum + phase.tasks.length + (phase.leftOut?.length ?? 0), 0) ?? 0;
+  console.log(`${boxes} boxes seen, ${read} tasks read.`);
 }
 
-function printPhase({ id, title, dependsOn, tasks, gates, mark }: Plan["phases"][number]): void {
+function printPhase({ id, title, dependsOn, tasks, gates, mark, leftOut = [] }: Plan["phases"][number]): void {
   const after = dependsOn.length === 0 ? "" : `, after ${dependsOn.join(", ")}`;
+  const optional = leftOut.length === 0 ? "" : `, ${leftOut.length} optional (not done: optional_tasks is off)`;
   console.log(
-    `  ${id}  ${title}${mark === undefined ? "" : ` (${mark})`}: ${tasks.length} tasks, ${gates.length} gates${after}`,
+    `  ${id}  ${title}${mark === undefined ? "" : ` (${mark})`}: ${tasks.length} tasks, ${gates.length} gates${optional}${after}`,
   );
 }

@@ -13,6 +13,7 @@ import {
 } from "../document.js";
 import { type Draft, emptyPhase, type FormRead, inOrder } from "../draft.js";
 import { DEPENDS, type Field, fieldsOf, findField, STATUS } from "../fields.js";
+import type { Form } from "../form.js";
 import { readCommandList, readCriterionGates, readGateItems, testGate } from "../gates.js";
 import { type StatusSite, tagSite } from "../mark-sites.js";
 import { endOf, itemsOf, startOf } from "../markdown.js";
@@ -23,8 +24,8 @@ import { filesIn } from "./phase-file.js";
 const PHASE = /^phase\s+([A-Za-z0-9][\w.-]*)\s*[:—–-]\s*(.+)$/i;
 const TASK = /^task\s+([A-Za-z0-9][\w.-]*)\s*[:—–-]\s*(.+)$/i;
 
-export const phaseSections = (document: Document): Section[] => headed(document, PHASE);
-export const taskSections = (document: Document): Section[] => headed(document, TASK);
+const phaseSections = (document: Document): Section[] => headed(document, PHASE);
+const taskSections = (document: Document): Section[] => headed(document, TASK);
 
 /** Headings of this form; where they nest, the outermost count. */
 function headed({ sections }: Document, form: RegExp): Section[] {
@@ -37,7 +38,7 @@ function headed({ sections }: Document, form: RegExp): Section[] {
 }
 
 /** Headings with checkboxes directly under them. */
-export function checklistSections(document: Document): Section[] {
+function checklistSections(document: Document): Section[] {
   return document.sections.filter((section) =>
     ownContentOf(document, section).some(
       (node) => node.type === "list" && node.children.some((item) => typeof item.checked === "boolean"),
@@ -45,11 +46,26 @@ export function checklistSections(document: Document): Section[] {
   );
 }
 
-export const readPhases = (document: Document, options: PlanOptions): FormRead =>
-  readHeaded(document, phaseSections(document), PHASE, options);
+export const PHASES: Form = {
+  name: "phases",
+  looksFor: "headings like `### Phase 1: Title`",
+  fits: (document) => phaseSections(document).length > 0,
+  read: (document, _, options) => readHeaded(document, phaseSections(document), PHASE, options),
+};
 
-export const readTasks = (document: Document, options: PlanOptions): FormRead =>
-  readHeaded(document, taskSections(document), TASK, options);
+export const TASKS: Form = {
+  name: "tasks",
+  looksFor: "headings like `### Task 1: Title`",
+  fits: (document) => taskSections(document).length > 0,
+  read: (document, _, options) => readHeaded(document, taskSections(document), TASK, options),
+};
+
+export const CHECKLIST: Form = {
+  name: "checklist",
+  looksFor: "headings with checkboxes under them",
+  fits: (document) => checklistSections(document).length > 0,
+  read: (document, _, options) => readChecklist(document, options),
+};
 
 interface Named {
   section: Section;
@@ -159,7 +175,7 @@ function sharedGates(document: Document, phases: readonly Section[], { testComma
 }
 
 /** A plain checklist: each heading with boxes is a phase, in order. */
-export function readChecklist(document: Document, options: PlanOptions): FormRead {
+function readChecklist(document: Document, options: PlanOptions): FormRead {
   const { file, source } = document;
   const sections = checklistSections(document);
   const shared = sharedGates(document, sections, options).map((gate, index) => ({ ...gate, id: `g${index + 1}` }));

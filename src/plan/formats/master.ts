@@ -4,13 +4,14 @@ import { readDependencies } from "../depends.js";
 import { type Document, goalOf, readDocument, titleOf } from "../document.js";
 import type { Draft, FormRead } from "../draft.js";
 import type { Field } from "../fields.js";
-import type { StatusSite } from "../mark-sites.js";
+import type { Form } from "../form.js";
+import type { Sites, StatusSite } from "../mark-sites.js";
 import { descendantsOf, endOf, lineOf, startOf, textOf } from "../markdown.js";
-import type { Diagnostic, Phase, PlanOptions, ReadPlanFile } from "../model.js";
+import type { Diagnostic, Phase, Plan, PlanOptions, ReadPlanFile } from "../model.js";
 import { markOf } from "../statuses.js";
 import { readPhaseFile, subPhases } from "./phase-file.js";
 
-export interface MasterRow {
+interface MasterRow {
   id: string;
   title: string;
   url: string;
@@ -19,7 +20,15 @@ export interface MasterRow {
   dependsOn: Pick<Field, "value" | "links"> | undefined;
 }
 
-export const readRows = ({ root, source }: Document): MasterRow[] =>
+export const MASTER: Form = {
+  name: "master",
+  looksFor: "a table of phases with links to their files",
+  fits: (document) => readRows(document).length > 0,
+  read: readMaster,
+  sites: sitesIn,
+};
+
+const readRows = ({ root, source }: Document): MasterRow[] =>
   root.children.flatMap((node) => (node.type === "table" ? rowsOf(node, source) : []));
 
 function rowsOf(table: Table, source: string): MasterRow[] {
@@ -69,7 +78,7 @@ function cellSpan(cell: TableCell, source: string): MasterRow["status"] {
 }
 
 /** A link in one plan file, as a path from the repository's top level; undefined where it leads outside. */
-export function resolveLink(from: string, url: string): string | undefined {
+function resolveLink(from: string, url: string): string | undefined {
   const parts = from.split("/").slice(0, -1);
   for (const part of decoded(url.replace(/#.*$/, "")).split("/")) {
     if (part === "" || part === ".") continue;
@@ -87,7 +96,7 @@ function decoded(url: string): string {
   }
 }
 
-export function readMaster(document: Document, read: ReadPlanFile, options: PlanOptions): FormRead {
+function readMaster(document: Document, read: ReadPlanFile, options: PlanOptions): FormRead {
   const { file } = document;
   const rows = readRows(document);
   const diagnostics: Diagnostic[] = [];
@@ -152,4 +161,24 @@ function missingFile(
     message: `Phase ${row.id} links to ${row.url}, and there is no such file in the repository.`,
     fix: "Create the file, or correct the link in the table.",
   };
+}
+
+/** Every place in this file that says something about the phase: its own file, and its row in the table. */
+function sitesIn(document: Document, plan: Plan, id: string): Sites[] {
+  const phase = plan.phases.find((candidate) => candidate.id === id);
+  const sites: Sites[] = [];
+  if (phase?.file === document.file) sites.push(...sitesInPhaseFile(document, id));
+  if (plan.file === document.file && phase !== undefined) {
+    const row = readRows(document).find((candidate) => resolveLink(document.file, candidate.url) === phase.file);
+    if (row?.status !== undefined) sites.push({ status: row.status, ofWhole: true, boxes: new Map() });
+  }
+  return sites;
+}
+
+/** A phase file, or one of the sub-phases in it that are phases of their own. */
+function sitesInPhaseFile(document: Document, id: string): Sites[] {
+  const whole = readPhaseFile(document, {});
+  const own = subPhases(document, whole.phase).filter(({ phase }) => phase.id === id);
+  if (own.length === 0) return [whole.sites];
+  return [...own.map(({ sites }) => sites), { status: whole.sites.status, ofWhole: true, boxes: new Map() }];
 }

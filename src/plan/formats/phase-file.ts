@@ -5,6 +5,7 @@ import { readDependencies } from "../depends.js";
 import { contentOf, type Document, goalOf, preambleOf, type Section, sourceOf } from "../document.js";
 import { type Draft, emptyPhase, type FormRead, inOrder } from "../draft.js";
 import { DEPENDS, type Field, fieldsOf, findField, STATUS } from "../fields.js";
+import type { Form } from "../form.js";
 import { readGateItems } from "../gates.js";
 import { codesOf, descendantsOf, itemParagraph, itemsOf, lineOf, textOf } from "../markdown.js";
 import type { Diagnostic, Gate, Phase, PlanOptions } from "../model.js";
@@ -18,7 +19,21 @@ export interface PhaseFile extends Draft {
   diagnostics: Diagnostic[];
 }
 
-export const isPhaseFile = ({ sections }: Document): boolean => {
+/** Whether its sub-phases were read apart shows in the plan's own ids. */
+export const PHASE_FILE: Form = {
+  name: "phase-file",
+  looksFor: "a phase file: `# Phase 1: Title` with `## Tasks`",
+  fits: (document) => isPhaseFile(document),
+  read: (document, _, options) => readAlone(document, options),
+  sites: (document, plan, phase) => {
+    const { id } = readPhaseFile(document, {}).phase;
+    const whole = plan.phases.some((candidate) => candidate.id === id);
+    const { drafts } = readAlone(document, { subPhases: whole ? "together" : "separate" });
+    return drafts.flatMap((draft) => (draft.phase.id === phase ? [draft.sites] : []));
+  },
+};
+
+const isPhaseFile = ({ sections }: Document): boolean => {
   const [first] = sections;
   return first !== undefined && first.heading.depth === 1 && TITLE.test(first.title) && sections.some(isTasks);
 };
@@ -125,7 +140,7 @@ export const itemTexts = (content: readonly RootContent[]): string[] =>
   });
 
 /** A phase file alone: a plan of one phase, or of its sub-phases where the user wants them apart. */
-export function readAlone(document: Document, options: PlanOptions): FormRead {
+function readAlone(document: Document, options: PlanOptions): FormRead {
   const read = readPhaseFile(document, options);
   const { phase, sites, diagnostics } = read;
   const outside = readDependencies(read.dependsOn, { known: [], self: phase.id, idOfLink: () => undefined });

@@ -5,6 +5,7 @@ import { readDependencies } from "../depends.js";
 import { type Document, goalOf, titleOf } from "../document.js";
 import { type Draft, emptyPhase, type FormRead, inOrder } from "../draft.js";
 import { DEPENDS, fieldsOf, findField } from "../fields.js";
+import type { Form } from "../form.js";
 import { readCriterionGates, testGate } from "../gates.js";
 import type { StatusSite } from "../mark-sites.js";
 import { descendantsOf, endOf, itemsOf, lineOf, startOf, textOf } from "../markdown.js";
@@ -26,10 +27,14 @@ interface Tagged {
   end: number;
 }
 
-export const hasTags = ({ root }: Document): boolean =>
-  root.children.some((node) => node.type === "html" && OPEN.test(node.value));
+export const TAGGED: Form = {
+  name: "tagged",
+  looksFor: 'tags like `<task id="1">`',
+  fits: ({ root }) => root.children.some((node) => node.type === "html" && OPEN.test(node.value)),
+  read: (document, _, options) => readTagged(document, options),
+};
 
-export function readTagged(document: Document, options: PlanOptions): FormRead {
+function readTagged(document: Document, options: PlanOptions): FormRead {
   const { file, source } = document;
   const found = taggedIn(document);
   const known = found.map(({ attributes }, index) => attributes.get("id")?.value ?? String(index + 1));

@@ -1,0 +1,193 @@
+/**
+ * spec-kit's `tasks.md`: set-up, foundation, a phase per user story, polish. Stories wait for the foundation only, unless the
+ * plan's own section on dependencies, or a task, says otherwise; what the stories must fulfil stands in `spec.md`.
+ */
+import { readCheckboxes } from "../checkboxes.js";
+import { contentOf, type Document, goalOf, readDocument, type Section, sourceOf, titleOf } from "../document.js";
+import { type Draft, emptyPhase, type FormRead } from "../draft.js";
+import { besideOf, type Form, folderOf } from "../form.js";
+import { findCycle } from "../graph.js";
+import { tagSite } from "../mark-sites.js";
+import { itemParagraph, itemsOf, textOf } from "../markdown.js";
+import type { Diagnostic, ReadPlanFile, Task } from "../model.js";
+import { isPath } from "./phase-file.js";
+
+const PHASE = /^phase\s+([\w.]+)\s*[:—–-]\s*(.+)$/i;
+/** `T001 [P] [US1] Create src/a.ts`. */
+const TASK = /^(T\d+[a-z]?)\b[:.]?\s*((?:\[[^\]]+\]\s*)*)(.*)$/;
+const STORY = /\bUS\s?(\d+)\b|\buser story\s+(\d+)\b/i;
+const CONSTITUTION = ".specify/memory/constitution.md";
+
+export const SPEC_KIT: Form = {
+  name: "spec-kit",
+  looksFor: "spec-kit's tasks.md: `## Phase 1: Title` with `- [ ] T001 [P] [US1] …`",
+  fits: (document) => {
+    const sections = document.sections.filter(({ title }) => PHASE.test(title));
+    const boxes = sections.flatMap((section) => readCheckboxes(document, contentOf(document, section), ""));
+    return boxes.length > 0 && boxes.every(({ task }) => TASK.test(nameOf(task)));
+  },
+  read: readSpecKit,
+};
+
+/** As it is written, with the id that was read out of it. */
+const nameOf = ({ id, title }: Task): string => (/^T\d/.test(id) ? `${id} ${title}` : title);
+
+interface Story extends Draft {
+  kind: "setup" | "foundation" | "story" | "polish" | "other";
+  story: string | undefined;
+  /** Tasks of other phases that its own wait for. */
+  needs: string[];
+}
+
+function readSpecKit(document: Document, read: ReadPlanFile): FormRead {
+  const diagnostics: Diagnostic[] = [];
+  const scenarios = scenariosIn(besideOf(document, read, "spec.md"));
+  const beside = filesBeside(document, read);
+  const sections = document.sections.filter(({ title }) => PHASE.test(title));
+  const drafts = sections.map((section) => storyOf(document, section, scenarios, beside));
+  connect(document, drafts, diagnostics);
+  const title = titleOf(document).replace(/^tasks:\s*/i, "");
+  return { title, goal: goalOf(document), drafts: drafts.map(({ phase, sites }) => ({ phase, sites })), diagnostics };
+}
+
+function filesBeside({ file }: Document, read: ReadPlanFile): string[] {
+  const folder = folderOf(file);
+  const own = ["plan.md", "spec.md", "data-model.md", "research.md", "quickstart.md"].map((name) => folder + name);
+  const contracts = read.list?.(`${folder}contracts`) ?? [];
+  return [CONSTITUTION, ...own, ...contracts].filter((path) => typeof read(path) === "string");
+}
+
+function storyOf(
+  document: Document,
+  section: Section,
+  scenarios: ReadonlyMap<string, string[]>,
+  beside: readonly string[],
+): Story {
+  const { file, source } = document;
+  const [, id = "", rest = ""] = PHASE.exec(section.title) ?? [];
+  const content = contentOf(document, section);
+  const boxes = readCheckboxes(document, content, id).map(({ task, at }) => {
+    const [, own = task.id, , text = task.title] = TASK.exec(nameOf(task)) ?? [];
+    return { at, task: { ...task, id: own, title: text.trim() || task.title }, line: nameOf(task) };
+  });
+  const tags = boxes.flatMap(({ line }) => STORY.exec(line)?.[1] ?? []);
+  const story =
+    STORY.exec(section.title)
+      ?.slice(1)
+      .find((found) => found !== undefined) ?? tags[0];
+  const { site, mark } = tagSite(source, section.heading, true);
+  const allTicked = boxes.length > 0 && boxes.every(({ task }) => task.ticked);
+  const phase = {
+    ...emptyPhase(file, section.line, id, titleWithout(rest), sourceOf(document, section)),
+    tasks: boxes.map(({ task }) => task),
+    mark: mark ?? (allTicked ? ("done" as const) : undefined),
+    files: [...new Set(boxes.flatMap(({ task }) => pathsIn(task.title)))],
+    criteria: [...(story === undefined ? [] : (scenarios.get(story) ?? [])), ...checkpointsIn(content)],
+    readFirst: [...beside],
+  };
+  return {
+    phase,
+    sites: { status: site, boxes: new Map(boxes.map(({ task, at }) => [task.id, at])) },
+    kind: kindOf(rest, story),
+    story,
+    needs: boxes.flatMap(({ task }) =>
+      [...task.title.matchAll(/depends on ([T\d, ]+\d[a-z]?)/gi)].flatMap(
+        ([, list]) => list?.match(/T\d+[a-z]?/g) ?? [],
+      ),
+    ),
+  };
+}
+
+const titleWithout = (text: string): string => text.replace(/\s*\[(COMPLETED?|DONE|FAILED)\]\s*$/i, "").trim();
+
+function kindOf(title: string, story: string | undefined): Story["kind"] {
+  if (/^set-?up\b/i.test(title)) return "setup";
+  if (/^foundation/i.test(title) || /blocking prerequisites/i.test(title)) return "foundation";
+  if (/\bpolish\b|cross-cutting/i.test(title)) return "polish";
+  return story === undefined ? "other" : "story";
+}
+
+/** Words of a task that are paths: other phases that name the same are not worked on at the same time. */
+const pathsIn = (text: string): string[] =>
+  [...text.matchAll(/`([^`\s]+)`|(?:^|\s)((?:[\w@.-]+\/)+[\w.-]+\.\w+)/g)]
+    .flatMap(([, code, bare]) => code ?? bare ?? [])
+    .filter((path) => isPath(path) && path.includes("/"));
+
+/** `**Checkpoint**: …`: what must hold when the phase is done. */
+const checkpointsIn = (content: ReturnType<typeof contentOf>): string[] =>
+  content.flatMap((node) => {
+    const text = node.type === "paragraph" ? textOf(node).trim() : "";
+    const [, criterion] = /^(?:US\d+ )?checkpoint\s*:\s*([\s\S]+)$/i.exec(text) ?? [];
+    return criterion === undefined ? [] : [criterion.replaceAll(/\s+/g, " ").trim()];
+  });
+
+/** Given, when, then: by the number of the story. */
+function scenariosIn(source: string | undefined): ReadonlyMap<string, string[]> {
+  const found = new Map<string, string[]>();
+  if (source === undefined) return found;
+  const document = readDocument("spec.md", source);
+  for (const section of document.sections) {
+    const [, number] = /^user story\s+(\d+)\b/i.exec(section.title) ?? [];
+    if (number === undefined) continue;
+    const items = [
+      ...itemsOf(contentOf(document, section).filter((node) => node.type === "list" && node.ordered === true)),
+    ];
+    const texts = items.flatMap((item) => {
+      const paragraph = itemParagraph(item);
+      const text = paragraph === undefined ? "" : textOf(paragraph).replaceAll(/\s+/g, " ").trim();
+      return /\bgiven\b|\bwhen\b|\bthen\b/i.test(text) ? [text] : [];
+    });
+    found.set(number, [...(found.get(number) ?? []), ...texts]);
+  }
+  return found;
+}
+
+function connect(document: Document, drafts: readonly Story[], diagnostics: Diagnostic[]): void {
+  const idOf = (draft: Story | undefined): string[] => (draft === undefined ? [] : [draft.phase.id]);
+  const foundation =
+    drafts.findLast(({ kind }) => kind === "foundation") ?? drafts.findLast(({ kind }) => kind === "setup");
+  const phaseOfTask = new Map(drafts.flatMap(({ phase }) => phase.tasks.map((task) => [task.id, phase.id])));
+  for (const [n, draft] of drafts.entries()) {
+    const before = drafts[n - 1];
+    const needs =
+      draft.kind === "polish"
+        ? drafts.slice(0, n).map(({ phase }) => phase.id)
+        : draft.kind === "story"
+          ? idOf(foundation ?? (before?.kind === "story" ? undefined : before))
+          : idOf(before);
+    const named = draft.needs.flatMap((task) => phaseOfTask.get(task) ?? []);
+    draft.phase.dependsOn = [...new Set([...needs, ...named])].filter((id) => id !== draft.phase.id);
+  }
+  for (const [story, other] of saidDependencies(document)) {
+    const [draft, before] = [story, other].map((number) => drafts.find((each) => each.story === number));
+    if (draft !== undefined && before !== undefined && draft !== before)
+      draft.phase.dependsOn = [...new Set([...draft.phase.dependsOn, before.phase.id])];
+  }
+  const cycle = findCycle(drafts.map(({ phase }) => phase));
+  if (cycle === undefined) return;
+  for (const [n, { phase }] of drafts.entries()) phase.dependsOn = n === 0 ? [] : [drafts[n - 1]?.phase.id ?? ""];
+  diagnostics.push({
+    severity: "warning",
+    file: document.file,
+    line: drafts[0]?.phase.line ?? 1,
+    message: `What depends on what goes in a circle (${cycle.join(" → ")}): the phases run in the order in which they are written.`,
+    fix: "Correct the section on dependencies, or the tasks that name others.",
+  });
+}
+
+/** `- **User Story 3 (P3)**: … depends on US1 …` under "Dependencies & Execution Order". */
+function saidDependencies(document: Document): [string, string][] {
+  const section = document.sections.find(({ title }) => /^dependencies\b/i.test(title));
+  if (section === undefined) return [];
+  return [...itemsOf(contentOf(document, section))].flatMap((item): [string, string][] => {
+    const paragraph = itemParagraph(item);
+    const text = paragraph === undefined ? "" : textOf(paragraph);
+    const story = STORY.exec(text)
+      ?.slice(1)
+      .find((found) => found !== undefined);
+    const [, said] = /\b(?:depends on|requires|needs|after)\b([^.;]*)/i.exec(text.replace(STORY, "")) ?? [];
+    if (story === undefined || said === undefined || /\bno dependenc|\bindependent/i.test(said)) return [];
+    const others = [...said.matchAll(/\bUS\s?(\d+)\b|\buser story\s+(\d+)\b/gi)].flatMap(([, a, b]) => a ?? b ?? []);
+    return others.filter((other) => other !== story).map((other) => [story, other]);
+  });
+}

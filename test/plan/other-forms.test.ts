@@ -1,0 +1,286 @@
+/** Plans that people have from other tools, each as its users mean it. */
+import { describe, expect, test } from "vitest";
+import type { Plan, PlanOptions, ReadPlanFile } from "../../src/plan/model.js";
+import { parsePlan } from "../../src/plan/parse.js";
+import { markPlanFile } from "../../src/plan/write-back.js";
+
+/** A repository that consists of these files. */
+function reading(files: Readonly<Record<string, string>>): ReadPlanFile {
+  const read: ReadPlanFile = (path) => files[path];
+  read.list = (folder) =>
+    Object.keys(files)
+      .filter((path) => path.startsWith(`${folder}/`))
+      .sort();
+  return read;
+}
+
+function parsed(file: string, files: Readonly<Record<string, string>>, options: PlanOptions = {}) {
+  const found = parsePlan(file, reading(files), options);
+  if (!found.ok) throw new Error(JSON.stringify(found.diagnostics, null, 1));
+  return found;
+}
+
+const brief = ({ phases }: Plan) => phases.map(({ id, title, dependsOn }) => [id, title, dependsOn.join(" ")]);
+const tasksOf = ({ phases }: Plan) => phases.map(({ tasks }) => tasks.map(({ id }) => id));
+
+const KIRO = ".kiro/specs/login/tasks.md";
+const KIRO_FILES = {
+  [KIRO]: `# Implementation Plan
+
+- [x] 1. Set up the project
+  - Create \`package.json\`
+  - _Requirements: 1.1_
+
+- [-] 2. The session store
+  - [x] 2.1 Create the table
+    - _Requirements: 1.2, 2.1_
+  - [ ] 2.2 Expire sessions
+    - _Requirements: 9.9_
+  - [ ]* 2.3 Write property tests for it
+  - [~] 2.4 Metrics
+
+- [ ] 3. Checkpoint - all tests pass
+
+- [ ] 4. The form
+  - [ ] 4.1 Fields
+`,
+  ".kiro/specs/login/requirements.md": `# Requirements
+
+### Requirement 1: Logging in
+
+#### Acceptance Criteria
+
+1. WHEN a user enters a name THEN the system SHALL look it up
+2. WHEN it is unknown
+   THEN the system SHALL say so
+
+### Requirement 2: Sessions
+
+1. THE SYSTEM SHALL end sessions after an hour
+`,
+  ".kiro/specs/login/design.md": "# Design\n",
+  ".kiro/steering/tech.md": "# Tech\n",
+};
+
+describe("Kiro and cc-sdd", () => {
+  test("parents are phases, sub-tasks their tasks, in order; criteria come from requirements.md, the rest is named", () => {
+    const { plan } = parsed(KIRO, KIRO_FILES, { testCommand: "npm test" });
+    expect(plan.format).toBe("kiro");
+    expect(plan.title).toBe("login: Implementation Plan");
+    expect(brief(plan)).toEqual([
+      ["1", "Set up the project", ""],
+      ["2", "The session store", "1"],
+      ["4", "The form", "2"],
+    ]);
+    expect(tasksOf(plan)).toEqual([["1"], ["2.1", "2.2", "2.4"], ["4.1"]]);
+    expect(plan.phases.map(({ mark }) => mark)).toEqual(["done", undefined, undefined]);
+    expect(plan.phases[1]?.tasks.map(({ ticked }) => ticked)).toEqual([true, false, false]);
+    expect(plan.phases[1]?.criteria).toEqual([
+      "1.2 WHEN it is unknown THEN the system SHALL say so",
+      "2.1 THE SYSTEM SHALL end sessions after an hour",
+    ]);
+    expect(plan.phases[1]?.readFirst).toEqual([
+      ".kiro/specs/login/requirements.md",
+      ".kiro/specs/login/design.md",
+      ".kiro/steering/tech.md",
+    ]);
+    expect(plan.phases[1]?.text).toContain("- [x] 2.1 Create the table");
+    // "Checkpoint" is a gate of what comes before it.
+    expect(plan.phases[1]?.gates).toMatchObject([
+      { name: "Checkpoint - all tests pass", check: { type: "command", command: "npm test" } },
+    ]);
+  });
+
+  test("optional tasks are read and shown, and done only where the user wants it", () => {
+    const { plan } = parsed(KIRO, KIRO_FILES);
+    expect(plan.phases[1]?.leftOut).toMatchObject([
+      { id: "2.3", title: "Write property tests for it", optional: true },
+    ]);
+    expect(tasksOf(parsed(KIRO, KIRO_FILES, { optionalTasks: true }).plan)[1]).toEqual(["2.1", "2.2", "2.3", "2.4"]);
+  });
+
+  test("a requirement that is not there, and a checkpoint that nobody can run, are said with their lines", () => {
+    const { diagnostics } = parsed(KIRO, KIRO_FILES);
+    const said = diagnostics.map(({ line, message }) => `${line}: ${message}`);
+    expect(said).toContain("7: Task 2 names requirements that requirements.md does not have: 9.9.");
+    expect(said.some((text) => text.startsWith('15: "Checkpoint - all tests pass" means'))).toBe(true);
+  });
+
+  test("marks are written back: sub-tasks, their parent, and the checkpoint behind it; nothing else changes", () => {
+    const source = KIRO_FILES[KIRO] as string;
+    const { plan } = parsed(KIRO, KIRO_FILES);
+    const some = markPlanFile(plan, KIRO, source, { phase: "2", status: undefined, tasksDone: ["2.1", "2.2"] });
+    expect(some).toBe(source.replace("- [ ] 2.2", "- [x] 2.2"));
+    const all = markPlanFile(plan, KIRO, source, { phase: "2", status: "done", tasksDone: ["2.1", "2.2", "2.4"] });
+    expect(all).toBe(
+      source
+        .replace("- [-] 2.", "- [x] 2.")
+        .replace("- [ ] 2.2", "- [x] 2.2")
+        .replace("- [~] 2.4", "- [x] 2.4")
+        .replace("- [ ] 3. Checkpoint", "- [x] 3. Checkpoint"),
+    );
+    const again = parsed(KIRO, { ...KIRO_FILES, [KIRO]: all }).plan;
+    expect(again.phases[1]?.mark).toBe("done");
+    expect(tasksOf(again)).toEqual(tasksOf(plan));
+  });
+
+  const graph = (body: string, waves: string[][]) =>
+    `# Implementation Plan\n\n${body}\n## Task Dependency Graph\n\n\`\`\`json\n${JSON.stringify({ waves: waves.map((tasks, id) => ({ id, tasks })) })}\n\`\`\`\n`;
+  const three = "- [ ] 1. A\n  - [ ] 1.1 a\n- [ ] 2. B\n  - [ ] 2.1 b\n  - [ ] 2.2 b\n- [ ] 3. C\n  - [ ] 3.1 c\n";
+
+  test("waves, (P) and _Depends:_ are dependencies; a circle between whole tasks is said, and plan order counts", () => {
+    const waves = parsed("tasks.md", {
+      "tasks.md": graph(three, [
+        ["1.1", "2.1"],
+        ["2.2", "3.1"],
+      ]),
+    }).plan;
+    expect(brief(waves)).toEqual([
+      ["1", "A", ""],
+      ["2", "B", "1"],
+      ["3", "C", "1 2"],
+    ]);
+    const circle = parsed("tasks.md", { "tasks.md": graph(three, [["2.1"], ["1.1"], ["2.2"], ["3.1"]]) });
+    expect(brief(circle.plan).map(([, , needs]) => needs)).toEqual(["", "1", "2"]);
+    expect(
+      circle.diagnostics.some(({ message }) => message.includes("1 → 2 → 1") || message.includes("2 → 1 → 2")),
+    ).toBe(true);
+    const body = three.replace("2. B", "2. B (P)").replace("3. C", "3. C (P)");
+    const beside = parsed("tasks.md", {
+      "tasks.md": `# Implementation Plan\n\n${body}- [ ] 4. D\n  - _Depends: 1.1_\n`,
+    });
+    expect(brief(beside.plan)).toEqual([
+      ["1", "A", ""],
+      ["2", "B", "1"],
+      ["3", "C", "1"],
+      ["4", "D", "2 3 1"],
+    ]);
+  });
+});
+
+const SPEC = "specs/001-albums/tasks.md";
+const SPEC_FILES = {
+  [SPEC]: `---
+description: "Task list for albums"
+---
+
+# Tasks: Photo albums
+
+**Input**: Design documents from \`specs/001-albums/\`
+
+## Phase 1: Setup (Shared Infrastructure)
+
+- [X] T001 Create the project structure
+- [ ] T002 [P] Configure linting in \`config/lint.json\`
+
+## Phase 2: Foundational (Blocking Prerequisites)
+
+- [ ] T003 Create the schema in src/db/schema.ts
+
+**Checkpoint**: Foundation ready, stories can begin
+
+## Phase 3: User Story 1 - Make an album (Priority: P1)
+
+- [ ] T004 [P] [US1] Album model in src/models/album.ts
+- [ ] T005 [US1] Album page (depends on T004)
+
+## Phase 4: User Story 2 - Share it (Priority: P2)
+
+- [ ] T006 [US2] Share link in src/share.ts
+
+## Phase 5: User Story 3 - Comments (Priority: P3)
+
+- [ ] T007 [US3] Comments (depends on T006)
+
+## Phase 6: Polish & Cross-Cutting Concerns
+
+- [ ] T008 [P] Documentation
+
+## Dependencies & Execution Order
+
+- **User Story 1 (P1)**: Can start after Foundational - no dependencies on other stories
+- **User Story 2 (P2)**: depends on US1 for its data
+`,
+  "specs/001-albums/spec.md": `# Feature
+
+### User Story 1 - Make an album (Priority: P1)
+
+**Acceptance Scenarios**:
+
+1. **Given** no album, **When** one is made, **Then** it is shown
+
+### User Story 2 - Share it
+
+1. **Given** an album, **When** it is shared, **Then** a link is there
+`,
+  "specs/001-albums/plan.md": "# Plan\n",
+  ".specify/memory/constitution.md": "# Constitution\n",
+};
+
+describe("spec-kit", () => {
+  test("set-up, foundation, stories beside each other unless the plan says otherwise, polish; the title is the heading's", () => {
+    const { plan } = parsed(SPEC, SPEC_FILES);
+    expect(plan.format).toBe("spec-kit");
+    expect(plan.title).toBe("Photo albums");
+    expect(brief(plan)).toEqual([
+      ["1", "Setup (Shared Infrastructure)", ""],
+      ["2", "Foundational (Blocking Prerequisites)", "1"],
+      ["3", "User Story 1 - Make an album (Priority: P1)", "2"],
+      ["4", "User Story 2 - Share it (Priority: P2)", "2 3"],
+      ["5", "User Story 3 - Comments (Priority: P3)", "2 4"],
+      ["6", "Polish & Cross-Cutting Concerns", "1 2 3 4 5"],
+    ]);
+    expect(tasksOf(plan)).toEqual([["T001", "T002"], ["T003"], ["T004", "T005"], ["T006"], ["T007"], ["T008"]]);
+    expect(plan.phases[0]?.tasks[0]).toMatchObject({ title: "Create the project structure", ticked: true });
+    expect(plan.phases[2]?.files).toEqual(["src/models/album.ts"]);
+    expect(plan.phases[2]?.criteria).toEqual(["Given no album, When one is made, Then it is shown"]);
+    expect(plan.phases[1]?.criteria).toEqual(["Foundation ready, stories can begin"]);
+    expect(plan.phases[2]?.readFirst).toEqual([
+      ".specify/memory/constitution.md",
+      "specs/001-albums/plan.md",
+      "specs/001-albums/spec.md",
+    ]);
+  });
+
+  test("its boxes are ticked, and nothing else changes", () => {
+    const source = SPEC_FILES[SPEC] as string;
+    const { plan } = parsed(SPEC, SPEC_FILES);
+    const marked = markPlanFile(plan, SPEC, source, { phase: "3", status: "done", tasksDone: ["T004", "T005"] });
+    expect(marked).toBe(source.replace("- [ ] T004", "- [x] T004").replace("- [ ] T005", "- [x] T005"));
+    expect(parsed(SPEC, { ...SPEC_FILES, [SPEC]: marked }).plan.phases[2]?.mark).toBe("done");
+  });
+});
+
+const CHANGE = "openspec/changes/add-2fa/tasks.md";
+const CHANGE_FILES = {
+  [CHANGE]: "## 1. Database\n\n- [x] 1.1 Add the column\n- [ ] 1.2 Migrate\n\n## 2. Frontend\n\n- [ ] 2.1 The form\n",
+  "openspec/changes/add-2fa/proposal.md":
+    "# Change: Two factors\n\n## Why\n\nPasswords leak.\n\n## What Changes\n\n- a form\n",
+  "openspec/changes/add-2fa/specs/auth/spec.md":
+    "## ADDED Requirements\n\n### Requirement: Second factor\n\nIt SHALL ask.\n\n#### Scenario: Right code\n\n- **WHEN** the code is right\n- **THEN** the user is in\n",
+};
+
+describe("OpenSpec", () => {
+  test("groups in order; the title is the proposal's, scenarios are what the last group must meet; archiving is named", () => {
+    const { plan } = parsed(CHANGE, CHANGE_FILES);
+    expect(plan.format).toBe("openspec");
+    expect([plan.title, plan.goal]).toEqual(["Two factors", "Passwords leak."]);
+    expect(brief(plan)).toEqual([
+      ["1", "Database", ""],
+      ["2", "Frontend", "1"],
+    ]);
+    expect(tasksOf(plan)).toEqual([["1.1", "1.2"], ["2.1"]]);
+    expect(plan.phases.map(({ criteria }) => criteria)).toEqual([
+      [],
+      ["Right code: WHEN the code is right THEN the user is in"],
+    ]);
+    expect(plan.afterwards).toContain("openspec archive add-2fa");
+  });
+
+  test("its boxes are ticked, and nothing else changes", () => {
+    const source = CHANGE_FILES[CHANGE] as string;
+    const { plan } = parsed(CHANGE, CHANGE_FILES);
+    const marked = markPlanFile(plan, CHANGE, source, { phase: "1", status: "done", tasksDone: ["1.1", "1.2"] });
+    expect(marked).toBe(source.replace("- [ ] 1.2", "- [x] 1.2"));
+  });
+});
