@@ -7,9 +7,21 @@ import { OPENSPEC } from "./formats/openspec.js";
 import { PHASE_FILE } from "./formats/phase-file.js";
 import { SPEC_KIT } from "./formats/spec-kit.js";
 import { TAGGED } from "./formats/tagged.js";
+import { TASK_MASTER } from "./formats/task-master.js";
 import type { FormatName } from "./model.js";
 
-export const FORMS: readonly Form[] = [TAGGED, MASTER, PHASE_FILE, KIRO, SPEC_KIT, OPENSPEC, PHASES, TASKS, CHECKLIST];
+export const FORMS: readonly Form[] = [
+  TASK_MASTER,
+  TAGGED,
+  MASTER,
+  PHASE_FILE,
+  KIRO,
+  SPEC_KIT,
+  OPENSPEC,
+  PHASES,
+  TASKS,
+  CHECKLIST,
+];
 
 export function formOf(name: FormatName): Form {
   const found = FORMS.find((form) => form.name === name);

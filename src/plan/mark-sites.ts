@@ -34,7 +34,15 @@ interface BoxSite {
   at: number;
 }
 
-export type StatusSite = ValueSite | TagSite | AttributeSite | BoxSite;
+/** A word of another tool's: what stands there when it is done. A failure has none. */
+export interface WordSite {
+  type: "word";
+  start: number;
+  end: number;
+  done: string;
+}
+
+export type StatusSite = ValueSite | TagSite | AttributeSite | BoxSite | WordSite;
 
 export interface Sites {
   status: StatusSite | undefined;
@@ -42,6 +50,8 @@ export interface Sites {
   ofWhole?: true;
   /** The box of each task, by id. */
   boxes: ReadonlyMap<string, number>;
+  /** Tasks whose mark is a word. */
+  words?: ReadonlyMap<string, WordSite>;
   /** Boxes that are ticked when all of these tasks are done. */
   groups?: readonly { at: number; tasks: readonly string[] }[];
 }
@@ -58,6 +68,8 @@ const ATTRIBUTES: Record<PlanMark, string> = { done: 'status="done"', failed: 's
 /** Undefined where such a site has no word for it. */
 export function statusEdit(site: StatusSite, mark: PlanMark): Edit | undefined {
   switch (site.type) {
+    case "word":
+      return mark === "done" ? { start: site.start, end: site.end, text: site.done } : undefined;
     case "box":
       return mark === "done" ? { start: site.at, end: site.at + 1, text: "x" } : undefined;
     case "value":

@@ -16,6 +16,7 @@ export const FORMATS = [
   "kiro",
   "spec-kit",
   "openspec",
+  "task-master",
 ] as const;
 export type FormatName = (typeof FORMATS)[number];
 
@@ -117,6 +118,8 @@ export interface PlanOptions {
   promptTokens?: number | undefined;
   /** Whether sub-phases inside a phase file run as phases of their own. */
   subPhases?: "together" | "separate" | undefined;
+  /** Which of several lists of tasks in one file. */
+  tag?: string | undefined;
   /** Whether tasks that the plan calls optional are done, too. */
   optionalTasks?: boolean | undefined;
 }

@@ -52,13 +52,18 @@ function sitesIn(plan: Plan, document: Document, id: string): Sites[] {
   return drafts.flatMap((draft) => (draft.phase.id === id ? [draft.sites] : []));
 }
 
-function editsOf({ status, boxes, groups = [], ofWhole }: Sites, marks: PhaseMarks, source: string): Edit[] {
+function editsOf({ status, boxes, words, groups = [], ofWhole }: Sites, marks: PhaseMarks, source: string): Edit[] {
   const edits: Edit[] = [];
   const done = new Set(marks.tasksDone);
   const tick = (at: number | undefined): void => {
     if (at !== undefined && OPEN.test(source[at] ?? "")) edits.push({ start: at, end: at + 1, text: "x" });
   };
-  for (const id of done) tick(boxes.get(id));
+  for (const id of done) {
+    tick(boxes.get(id));
+    const word = words?.get(id);
+    if (word !== undefined && source.slice(word.start, word.end) !== word.done)
+      edits.push({ start: word.start, end: word.end, text: word.done });
+  }
   for (const { at, tasks } of groups)
     if (tasks.every((id) => done.has(id) || isTickedAt(boxes.get(id), source))) tick(at);
   if (

@@ -99,6 +99,13 @@ describe("Kiro and cc-sdd", () => {
     expect(tasksOf(parsed(KIRO, KIRO_FILES, { optionalTasks: true }).plan)[1]).toEqual(["2.1", "2.2", "2.3", "2.4"]);
   });
 
+  test("optional tasks that are done are ticked, too", () => {
+    const source = KIRO_FILES[KIRO] as string;
+    const { plan } = parsed(KIRO, KIRO_FILES, { optionalTasks: true });
+    const marked = markPlanFile(plan, KIRO, source, { phase: "2", status: undefined, tasksDone: ["2.3"] });
+    expect(marked).toBe(source.replace("- [ ]* 2.3", "- [x]* 2.3"));
+  });
+
   test("a requirement that is not there, and a checkpoint that nobody can run, are said with their lines", () => {
     const { diagnostics } = parsed(KIRO, KIRO_FILES);
     const said = diagnostics.map(({ line, message }) => `${line}: ${message}`);
@@ -282,5 +289,182 @@ describe("OpenSpec", () => {
     const { plan } = parsed(CHANGE, CHANGE_FILES);
     const marked = markPlanFile(plan, CHANGE, source, { phase: "1", status: "done", tasksDone: ["1.1", "1.2"] });
     expect(marked).toBe(source.replace("- [ ] 1.2", "- [x] 1.2"));
+  });
+});
+
+const fence = "```";
+const SUPER = `# Cache Implementation Plan
+
+**Goal:** Answers are kept.
+
+## Global Constraints
+
+- none
+
+### Task 1: The cache
+
+**Files:**
+- Create: \`src/cache.ts\`
+- Modify: \`src/index.ts:10-20\`
+- Test: \`test/cache.test.ts\`
+
+- [ ] **Step 1: Write the failing test**
+
+${fence}ts
+expect(1).toBe(2);
+${fence}
+
+- [ ] **Step 2: Run it to see it fail**
+
+Run: \`npm test -- cache\`
+Expected: FAIL with "no cache"
+
+- [ ] **Step 3: Write it, then run it again**
+
+Run: \`npm test -- cache\`
+Expected: PASS
+
+### Task 2: Documents
+
+- [ ] **Step 1: Write them**
+
+${fence}markdown
+${fence}bash
+- [ ] this was meant as an example
+- [ ] and this
+${fence}
+`;
+
+describe("superpowers", () => {
+  test("tasks are phases, steps their tasks; files are claimed, what the last step runs is a gate", () => {
+    const { plan, diagnostics } = parsed("docs/plans/cache.md", { "docs/plans/cache.md": SUPER });
+    expect(plan.format).toBe("tasks");
+    expect(brief(plan)).toEqual([
+      ["1", "The cache", ""],
+      ["2", "Documents", "1"],
+    ]);
+    expect(plan.phases[0]?.tasks).toHaveLength(3);
+    expect(plan.phases[0]?.files).toEqual(["src/cache.ts", "src/index.ts", "test/cache.test.ts"]);
+    expect(plan.phases[0]?.gates).toMatchObject([{ check: { type: "command", command: "npm test -- cache" } }]);
+    expect(plan.phases[1]?.gates).toEqual([]);
+    // A fence inside a fence: what it swallowed is said, with where it began.
+    const swallowed = diagnostics.find(({ message }) => message.startsWith("2 boxes stand in a code block"));
+    const begins = SUPER.slice(0, SUPER.indexOf("```markdown")).split("\n").length;
+    expect(swallowed?.message).toContain(`begins in line ${begins} and ends in line ${begins + 4}`);
+  });
+
+  test("acceptance criteria of headed phases and of checklists are read", () => {
+    const source =
+      "# P\n\n### Phase 1: A\n\n- [ ] a\n\n#### Acceptance Criteria\n\n- it works\n\n### Phase 2: B\n\n**Acceptance criteria:**\n\n- it shines\n\n**Tasks:**\n\n- [ ] b\n";
+    const { plan } = parsed("P.md", { "P.md": source });
+    expect(plan.phases.map(({ criteria }) => criteria)).toEqual([["it works"], ["it shines"]]);
+    const list = "# P\n\n## A\n\n- [ ] a\n\n**Acceptance Criteria:**\n\n- it holds\n";
+    expect(parsed("P.md", { "P.md": list }).plan.phases[0]?.criteria).toEqual(["it holds"]);
+  });
+});
+
+describe("a box", () => {
+  const said = (source: string) =>
+    parsed("P.md", { "P.md": source }).diagnostics.map(({ line, message, fix }) => `${line}: ${message} ${fix}`);
+
+  test.each([
+    [
+      "- [/] half",
+      '3: This looks like a box and is not read as a task: - [/] half Segno knows [ ] and [x]; this one has "/".',
+    ],
+    ["- [✓] tick", "3: This looks like a box"],
+    ["- [ ]no space", "3: This looks like a box and is not read as a task: - [ ]no space Put a space behind the box"],
+    ["> - [ ] quoted", "3: A box stands in a quote"],
+    ["| a |\n|---|\n| [ ] |", "5: A box stands in a table"],
+    ["```\n- [ ] code\n```", "4: A box stands in a code block that begins in line 3 and ends in line 5"],
+  ])("%s is not lost in silence", (text, expected) => {
+    expect(said(`# P\n\n${text}\n\n## A\n\n- [ ] a\n`).join("\n")).toContain(expected);
+  });
+
+  test.each(["- [link](url)", "[1]: https://x.invalid", "- [US1] a story", "text with [ ] inside"])(
+    "%s is none",
+    (text) => {
+      const found = parsed("P.md", { "P.md": `# P\n\n${text}\n\n## A\n\n- [ ] a\n` });
+      expect(found.boxes).toBe(1);
+      expect(found.diagnostics.filter(({ message }) => /box/.test(message))).toEqual([]);
+    },
+  );
+});
+
+const MASTER_FILE = ".taskmaster/tasks/tasks.json";
+const MASTER_FILES = {
+  [MASTER_FILE]: `{
+  "master": {
+    "tasks": [
+      { "id": 1, "title": "Set up", "description": "Begin.", "status": "done", "dependencies": [], "subtasks": [] },
+      {
+        "id": 2,
+        "title": "Store",
+        "description": "Keep it.",
+        "details": "In a file.",
+        "testStrategy": "Read it back.",
+        "status": "pending",
+        "priority": "high",
+        "dependencies": [1],
+        "subtasks": [
+          { "id": 1, "title": "Write", "status": "done", "dependencies": [] },
+          { "id": 2, "title": "Read", "status": "in-progress", "dependencies": [1] }
+        ],
+        "unknown": { "kept": [1, 2] }
+      },
+      { "id": 3, "title": "Later", "status": "deferred", "dependencies": [2] },
+      { "id": 4, "title": "Show", "status": "pending", "dependencies": ["2.1", 3] }
+    ]
+  },
+  "other": { "tasks": [ { "id": 9, "title": "Elsewhere", "status": "pending", "dependencies": [] } ] }
+}
+`,
+};
+
+describe("Task Master", () => {
+  test("tasks are phases with their dependencies, subtasks their tasks, the test strategy a criterion; left out is said", () => {
+    const { plan, diagnostics } = parsed(MASTER_FILE, MASTER_FILES);
+    expect(plan.format).toBe("task-master");
+    expect(brief(plan)).toEqual([
+      ["1", "Set up", ""],
+      ["2", "Store", "1"],
+      ["4", "Show", "2"],
+    ]);
+    expect(tasksOf(plan)).toEqual([["1"], ["2.1", "2.2"], ["4"]]);
+    expect(plan.phases[0]?.mark).toBe("done");
+    expect(plan.phases[1]?.criteria).toEqual(["Read it back."]);
+    expect(plan.phases[1]?.text).toContain("- [ ] 2.2 Read");
+    expect(diagnostics.map(({ line, message }) => `${line}: ${message}`)).toContain(
+      "20: Task 3 is deferred: it is left out, and nobody waits for it.",
+    );
+  });
+
+  test("the tag is the current one, or the one that is named", () => {
+    const state = { ...MASTER_FILES, ".taskmaster/state.json": '{ "currentTag": "other" }' };
+    expect(brief(parsed(MASTER_FILE, state).plan)).toEqual([["9", "Elsewhere", ""]]);
+    expect(brief(parsed(MASTER_FILE, state, { tag: "master" }).plan)).toHaveLength(3);
+  });
+
+  test("marks go to the tag that the plan is of", () => {
+    const source = (MASTER_FILES[MASTER_FILE] as string).replace('"id": 9', '"id": 1');
+    const files = { [MASTER_FILE]: source };
+    const { plan } = parsed(MASTER_FILE, files, { tag: "other" });
+    const marked = markPlanFile(plan, MASTER_FILE, source, { phase: "1", status: "done", tasksDone: ["1"] });
+    expect(marked).toBe(source.replace('"Elsewhere", "status": "pending"', '"Elsewhere", "status": "done"'));
+  });
+
+  test("only statuses are written back", () => {
+    const source = MASTER_FILES[MASTER_FILE] as string;
+    const { plan } = parsed(MASTER_FILE, MASTER_FILES);
+    const one = markPlanFile(plan, MASTER_FILE, source, { phase: "2", status: undefined, tasksDone: ["2.1", "2.2"] });
+    expect(one).toBe(source.replace('"in-progress"', '"done"'));
+    const all = markPlanFile(plan, MASTER_FILE, source, { phase: "2", status: "done", tasksDone: ["2.1", "2.2"] });
+    expect(all).toBe(
+      source
+        .replace('"in-progress"', '"done"')
+        .replace('"status": "pending",\n        "priority"', '"status": "done",\n        "priority"'),
+    );
+    expect(parsed(MASTER_FILE, { [MASTER_FILE]: all }).plan.phases[1]?.mark).toBe("done");
+    expect(markPlanFile(plan, MASTER_FILE, source, { phase: "4", status: "failed", tasksDone: [] })).toBe(source);
   });
 });

@@ -1,4 +1,5 @@
 /** One file with a heading per phase: `### Phase 1: Title`, `### Task 1: Title`, or any heading with checkboxes under it. */
+import type { RootContent } from "mdast";
 import { readCheckboxes } from "../checkboxes.js";
 import { readDependencies } from "../depends.js";
 import {
@@ -16,10 +17,10 @@ import { DEPENDS, type Field, fieldsOf, findField, STATUS } from "../fields.js";
 import type { Form } from "../form.js";
 import { readCommandList, readCriterionGates, readGateItems, testGate } from "../gates.js";
 import { type StatusSite, tagSite } from "../mark-sites.js";
-import { endOf, itemsOf, startOf } from "../markdown.js";
+import { codesOf, endOf, itemsOf, startOf, textOf } from "../markdown.js";
 import type { Diagnostic, Gate, PlanOptions } from "../model.js";
 import { markOf } from "../statuses.js";
-import { filesIn } from "./phase-file.js";
+import { filesIn, isPath, itemTexts } from "./phase-file.js";
 
 const PHASE = /^phase\s+([A-Za-z0-9][\w.-]*)\s*[:—–-]\s*(.+)$/i;
 const TASK = /^task\s+([A-Za-z0-9][\w.-]*)\s*[:—–-]\s*(.+)$/i;
@@ -113,12 +114,28 @@ function readSection(
     if (/^acceptance criteria\b/i.test(inner.title))
       own.push(...readCriterionGates(itemsOf(contentOf(document, inner)), file));
   }
+  const labelled = labelledLists(content);
+  const text = sourceOf(document, section);
+  const run = lastRun(text);
+  if (run !== undefined && !own.some(({ check }) => check.type === "command" && check.command === run))
+    own.push({ id: "run", name: run.slice(0, 60), check: { type: "command", command: run }, file, line: section.line });
   const phase = {
-    ...emptyPhase(file, section.line, id, match?.[2]?.trim() ?? section.title, sourceOf(document, section)),
+    ...emptyPhase(file, section.line, id, match?.[2]?.trim() ?? section.title, text),
     tasks: boxes.map((box) => box.task),
     gates: [...own, ...shared].map((gate, index) => ({ ...gate, id: `g${index + 1}` })),
     mark,
-    files: filesIn(content.filter((node) => node.type === "table")),
+    files: [
+      ...new Set([
+        ...filesIn(content.filter((node) => node.type === "table")),
+        ...pathsOf(labelled.get("files") ?? []),
+      ]),
+    ],
+    criteria: [
+      ...innerSections(document, section)
+        .filter(({ title }) => /^acceptance criteria\b/i.test(title))
+        .flatMap((inner) => itemTexts(contentOf(document, inner))),
+      ...itemTexts(labelled.get("acceptance criteria") ?? []),
+    ],
   };
   const wave = findField(fields, /^wave$/i);
   return {
@@ -128,6 +145,33 @@ function readSection(
     wave:
       wave === undefined || Number.isNaN(Number.parseInt(wave.value, 10)) ? undefined : Number.parseInt(wave.value, 10),
   };
+}
+
+/** Lists that a line like `**Files:**` stands above, by its word. */
+function labelledLists(content: readonly RootContent[]): Map<string, RootContent[]> {
+  const lists = new Map<string, RootContent[]>();
+  let label: string | undefined;
+  for (const node of content) {
+    if (node.type === "paragraph" && node.children[0]?.type === "strong")
+      label = textOf(node.children[0]).replace(/:\s*$/, "").trim().toLowerCase();
+    else if (node.type === "list" && label !== undefined) lists.set(label, [...(lists.get(label) ?? []), node]);
+    else label = undefined;
+  }
+  return lists;
+}
+
+/** `- Create: \`src/a.ts\``, `- Modify: \`src/b.ts:10-20\``. */
+const pathsOf = (lists: readonly RootContent[]): string[] =>
+  codesOf(lists)
+    .map((code) => code.replace(/:\d+(?:[-,]\d+)*$/, ""))
+    .filter(isPath);
+
+const RUN = /^[ \t>*-]*Run:?\**:?[ \t]*`([^`\n]+)`[^\n]*\n(?:[ \t]*\n)?[ \t>*-]*Expected:?\**:?[ \t]*\**(\w+)/gim;
+
+/** What the last step runs, where it is expected to pass: that it does is what shows that the work is done. */
+function lastRun(text: string): string | undefined {
+  const last = [...text.replaceAll("\r", "").matchAll(RUN)].at(-1);
+  return last !== undefined && /^(pass|passes|passed|ok|success)/i.test(last[2] ?? "") ? last[1]?.trim() : undefined;
 }
 
 /** A status field where there is one, else a tag behind the heading. */
@@ -193,6 +237,7 @@ function readChecklist(document: Document, options: PlanOptions): FormRead {
         ...emptyPhase(file, section.line, id, title, text),
         tasks: boxes.map((box) => box.task),
         gates: shared,
+        criteria: itemTexts(labelledLists(content).get("acceptance criteria") ?? []),
         mark: mark ?? (allTicked ? "done" : undefined),
       },
       sites: { status: site, boxes: new Map(boxes.map(({ task, at }) => [task.id, at])) },

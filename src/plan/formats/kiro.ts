@@ -24,6 +24,17 @@ export const KIRO: Form = {
     return (isPlaced || isTitled) && parents.length > 0;
   },
   read: readKiro,
+  // Whether optional ones are done shows in the plan's own tasks.
+  sites: (document, plan, id) => {
+    const known = new Set(plan.phases.find((phase) => phase.id === id)?.tasks.map((task) => task.id));
+    const { drafts } = readKiro(document, () => undefined, { optionalTasks: true });
+    return drafts
+      .filter(({ phase }) => phase.id === id)
+      .map(({ sites }) => ({
+        ...sites,
+        groups: sites.groups?.map(({ at, tasks }) => ({ at, tasks: tasks.filter((task) => known.has(task)) })) ?? [],
+      }));
+  },
 };
 
 const PARENT = /^(\d+)[.:)]?\s+(.+)$/;
