@@ -64,8 +64,9 @@ function editsOf({ status, boxes, words, groups = [], ofWhole }: Sites, marks: P
     if (word !== undefined && source.slice(word.start, word.end) !== word.done)
       edits.push({ start: word.start, end: word.end, text: word.done });
   }
-  for (const { at, tasks } of groups)
-    if (tasks.every((id) => done.has(id) || isTickedAt(boxes.get(id), source))) tick(at);
+  if (marks.status === "done")
+    for (const { at, tasks } of groups)
+      if (tasks.every((id) => done.has(id) || isTickedAt(boxes.get(id), source))) tick(at);
   if (
     marks.status !== undefined &&
     status !== undefined &&

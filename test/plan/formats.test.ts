@@ -306,7 +306,9 @@ describe("write-back in every form", () => {
         const tasksDone = phase.tasks.slice(0, 1).map((task) => task.id);
         const marked = markPlanFile(plan, "PLAN.md", given, { phase: phase.id, status, tasksDone });
         const again = planOf(marked);
-        expect(again.phases[n]?.mark).toBe(status);
+        // A box has no word for a failure.
+        const says = plan.format === "kiro" && status === "failed" ? phase.mark : status;
+        expect(again.phases[n]?.mark).toBe(says);
         expect(again.phases[n]?.title).toBe(phase.title);
         expect(again.phases.map((other, m) => (m === n ? null : [other.id, other.mark, other.tasks]))).toEqual(
           plan.phases.map((other, m) => (m === n ? null : [other.id, other.mark, other.tasks])),
@@ -314,7 +316,7 @@ describe("write-back in every form", () => {
         expect(markPlanFile(plan, "PLAN.md", marked, { phase: phase.id, status, tasksDone })).toBe(marked);
         const bare = (text: string) =>
           text.replaceAll(
-            / \[(COMPLETE|FAILED)\]| status="(done|failed)"|(?<=\*\*Status:\*\* )[^\r\n]*|\[x\]|\[ \]/g,
+            / \[(COMPLETE|FAILED)\]| status="(done|failed)"|(?<=\*\*Status:\*\* )[^\r\n]*|\[[xX ~-]\]/g,
             "",
           );
         expect(bare(marked)).toBe(bare(given));

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Plan, PlanOptions, ReadPlanFile } from "../../src/plan/model.js";
 import { parsePlan } from "../../src/plan/parse.js";
 import { markPlanFile } from "../../src/plan/write-back.js";
+import { PLANS } from "../support/plan-texts.js";
 
 /** A repository that consists of these files. */
 function reading(files: Readonly<Record<string, string>>): ReadPlanFile {
@@ -25,25 +26,7 @@ const tasksOf = ({ phases }: Plan) => phases.map(({ tasks }) => tasks.map(({ id 
 
 const KIRO = ".kiro/specs/login/tasks.md";
 const KIRO_FILES = {
-  [KIRO]: `# Implementation Plan
-
-- [x] 1. Set up the project
-  - Create \`package.json\`
-  - _Requirements: 1.1_
-
-- [-] 2. The session store
-  - [x] 2.1 Create the table
-    - _Requirements: 1.2, 2.1_
-  - [ ] 2.2 Expire sessions
-    - _Requirements: 9.9_
-  - [ ]* 2.3 Write property tests for it
-  - [~] 2.4 Metrics
-
-- [ ] 3. Checkpoint - all tests pass
-
-- [ ] 4. The form
-  - [ ] 4.1 Fields
-`,
+  [KIRO]: PLANS.kiro,
   ".kiro/specs/login/requirements.md": `# Requirements
 
 ### Requirement 1: Logging in
@@ -100,7 +83,7 @@ describe("Kiro and cc-sdd", () => {
   });
 
   test("optional tasks that are done are ticked, too", () => {
-    const source = KIRO_FILES[KIRO] as string;
+    const source = KIRO_FILES[KIRO];
     const { plan } = parsed(KIRO, KIRO_FILES, { optionalTasks: true });
     const marked = markPlanFile(plan, KIRO, source, { phase: "2", status: undefined, tasksDone: ["2.3"] });
     expect(marked).toBe(source.replace("- [ ]* 2.3", "- [x]* 2.3"));
@@ -114,7 +97,7 @@ describe("Kiro and cc-sdd", () => {
   });
 
   test("marks are written back: sub-tasks, their parent, and the checkpoint behind it; nothing else changes", () => {
-    const source = KIRO_FILES[KIRO] as string;
+    const source = KIRO_FILES[KIRO];
     const { plan } = parsed(KIRO, KIRO_FILES);
     const some = markPlanFile(plan, KIRO, source, { phase: "2", status: undefined, tasksDone: ["2.1", "2.2"] });
     expect(some).toBe(source.replace("- [ ] 2.2", "- [x] 2.2"));
@@ -167,47 +150,7 @@ describe("Kiro and cc-sdd", () => {
 
 const SPEC = "specs/001-albums/tasks.md";
 const SPEC_FILES = {
-  [SPEC]: `---
-description: "Task list for albums"
----
-
-# Tasks: Photo albums
-
-**Input**: Design documents from \`specs/001-albums/\`
-
-## Phase 1: Setup (Shared Infrastructure)
-
-- [X] T001 Create the project structure
-- [ ] T002 [P] Configure linting in \`config/lint.json\`
-
-## Phase 2: Foundational (Blocking Prerequisites)
-
-- [ ] T003 Create the schema in src/db/schema.ts
-
-**Checkpoint**: Foundation ready, stories can begin
-
-## Phase 3: User Story 1 - Make an album (Priority: P1)
-
-- [ ] T004 [P] [US1] Album model in src/models/album.ts
-- [ ] T005 [US1] Album page (depends on T004)
-
-## Phase 4: User Story 2 - Share it (Priority: P2)
-
-- [ ] T006 [US2] Share link in src/share.ts
-
-## Phase 5: User Story 3 - Comments (Priority: P3)
-
-- [ ] T007 [US3] Comments (depends on T006)
-
-## Phase 6: Polish & Cross-Cutting Concerns
-
-- [ ] T008 [P] Documentation
-
-## Dependencies & Execution Order
-
-- **User Story 1 (P1)**: Can start after Foundational - no dependencies on other stories
-- **User Story 2 (P2)**: depends on US1 for its data
-`,
+  [SPEC]: PLANS.specKit,
   "specs/001-albums/spec.md": `# Feature
 
 ### User Story 1 - Make an album (Priority: P1)
@@ -250,7 +193,7 @@ describe("spec-kit", () => {
   });
 
   test("its boxes are ticked, and nothing else changes", () => {
-    const source = SPEC_FILES[SPEC] as string;
+    const source = SPEC_FILES[SPEC];
     const { plan } = parsed(SPEC, SPEC_FILES);
     const marked = markPlanFile(plan, SPEC, source, { phase: "3", status: "done", tasksDone: ["T004", "T005"] });
     expect(marked).toBe(source.replace("- [ ] T004", "- [x] T004").replace("- [ ] T005", "- [x] T005"));
@@ -285,55 +228,14 @@ describe("OpenSpec", () => {
   });
 
   test("its boxes are ticked, and nothing else changes", () => {
-    const source = CHANGE_FILES[CHANGE] as string;
+    const source = CHANGE_FILES[CHANGE];
     const { plan } = parsed(CHANGE, CHANGE_FILES);
     const marked = markPlanFile(plan, CHANGE, source, { phase: "1", status: "done", tasksDone: ["1.1", "1.2"] });
     expect(marked).toBe(source.replace("- [ ] 1.2", "- [x] 1.2"));
   });
 });
 
-const fence = "```";
-const SUPER = `# Cache Implementation Plan
-
-**Goal:** Answers are kept.
-
-## Global Constraints
-
-- none
-
-### Task 1: The cache
-
-**Files:**
-- Create: \`src/cache.ts\`
-- Modify: \`src/index.ts:10-20\`
-- Test: \`test/cache.test.ts\`
-
-- [ ] **Step 1: Write the failing test**
-
-${fence}ts
-expect(1).toBe(2);
-${fence}
-
-- [ ] **Step 2: Run it to see it fail**
-
-Run: \`npm test -- cache\`
-Expected: FAIL with "no cache"
-
-- [ ] **Step 3: Write it, then run it again**
-
-Run: \`npm test -- cache\`
-Expected: PASS
-
-### Task 2: Documents
-
-- [ ] **Step 1: Write them**
-
-${fence}markdown
-${fence}bash
-- [ ] this was meant as an example
-- [ ] and this
-${fence}
-`;
+const SUPER = PLANS.superpowers;
 
 describe("superpowers", () => {
   test("tasks are phases, steps their tasks; files are claimed, what the last step runs is a gate", () => {
@@ -454,7 +356,7 @@ describe("Task Master", () => {
   });
 
   test("only statuses are written back", () => {
-    const source = MASTER_FILES[MASTER_FILE] as string;
+    const source = MASTER_FILES[MASTER_FILE];
     const { plan } = parsed(MASTER_FILE, MASTER_FILES);
     const one = markPlanFile(plan, MASTER_FILE, source, { phase: "2", status: undefined, tasksDone: ["2.1", "2.2"] });
     expect(one).toBe(source.replace('"in-progress"', '"done"'));

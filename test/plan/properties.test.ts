@@ -69,6 +69,9 @@ const mutated = fc
     }, seed),
   );
 
+/** Forms in which boxes that are all ticked mean that the phase is done. */
+const SAID_BY_BOXES = new Set(["checklist", "spec-kit", "openspec"]);
+
 const read = (source: string) => (path: string) => (path === "PLAN.md" ? source : MASTER[path]);
 
 test("a document read in pieces is the same as read whole, positions and all", () => {
@@ -137,11 +140,14 @@ describe("any document", () => {
         if (again === undefined) throw new Error(`no plan any more:\n${marked}`);
         const said = again.phases.map((phase) => phase.mark);
         for (const [index, mark] of wanted.entries()) {
-          const { tasks } = plan.phases[index] as Plan["phases"][number];
+          const { id, tasks } = plan.phases[index] as Plan["phases"][number];
           // A phase file without a status field, or a checklist with every box ticked, can only say so much.
           if (plan.format === "phase-file") continue;
-          if (mark === undefined && plan.format === "checklist" && tasks.length > 0) continue;
-          expect(said[index]).toBe(mark);
+          // Where a phase is its own only task, its box says both.
+          if (plan.format === "kiro" && tasks[0]?.id === id) continue;
+          if (mark === undefined && SAID_BY_BOXES.has(plan.format) && tasks.length > 0) continue;
+          // A box has no word for a failure.
+          expect(said[index]).toBe(plan.format === "kiro" && mark === "failed" ? plan.phases[index]?.mark : mark);
         }
         expect(again.phases.map((phase) => phase.tasks.every((task) => task.ticked))).toEqual(
           plan.phases.map(() => true),

@@ -211,4 +211,105 @@ Nothing to tick.
 - [ ] three
 - plain item
 `,
+  kiro: `# Implementation Plan
+
+- [x] 1. Set up the project
+  - Create \`package.json\`
+  - _Requirements: 1.1_
+
+- [-] 2. The session store
+  - [x] 2.1 Create the table
+    - _Requirements: 1.2, 2.1_
+  - [ ] 2.2 Expire sessions
+    - _Requirements: 9.9_
+  - [ ]* 2.3 Write property tests for it
+  - [~] 2.4 Metrics
+
+- [ ] 3. Checkpoint - all tests pass
+
+- [ ] 4. The form
+  - [ ] 4.1 Fields
+`,
+  specKit: `---
+description: "Task list for albums"
+---
+
+# Tasks: Photo albums
+
+**Input**: Design documents from \`specs/001-albums/\`
+
+## Phase 1: Setup (Shared Infrastructure)
+
+- [X] T001 Create the project structure
+- [ ] T002 [P] Configure linting in \`config/lint.json\`
+
+## Phase 2: Foundational (Blocking Prerequisites)
+
+- [ ] T003 Create the schema in src/db/schema.ts
+
+**Checkpoint**: Foundation ready, stories can begin
+
+## Phase 3: User Story 1 - Make an album (Priority: P1)
+
+- [ ] T004 [P] [US1] Album model in src/models/album.ts
+- [ ] T005 [US1] Album page (depends on T004)
+
+## Phase 4: User Story 2 - Share it (Priority: P2)
+
+- [ ] T006 [US2] Share link in src/share.ts
+
+## Phase 5: User Story 3 - Comments (Priority: P3)
+
+- [ ] T007 [US3] Comments (depends on T006)
+
+## Phase 6: Polish & Cross-Cutting Concerns
+
+- [ ] T008 [P] Documentation
+
+## Dependencies & Execution Order
+
+- **User Story 1 (P1)**: Can start after Foundational - no dependencies on other stories
+- **User Story 2 (P2)**: depends on US1 for its data
+`,
+  superpowers: `# Cache Implementation Plan
+
+**Goal:** Answers are kept.
+
+## Global Constraints
+
+- none
+
+### Task 1: The cache
+
+**Files:**
+- Create: \`src/cache.ts\`
+- Modify: \`src/index.ts:10-20\`
+- Test: \`test/cache.test.ts\`
+
+- [ ] **Step 1: Write the failing test**
+
+${fence}ts
+expect(1).toBe(2);
+${fence}
+
+- [ ] **Step 2: Run it to see it fail**
+
+Run: \`npm test -- cache\`
+Expected: FAIL with "no cache"
+
+- [ ] **Step 3: Write it, then run it again**
+
+Run: \`npm test -- cache\`
+Expected: PASS
+
+### Task 2: Documents
+
+- [ ] **Step 1: Write them**
+
+${fence}markdown
+${fence}bash
+- [ ] this was meant as an example
+- [ ] and this
+${fence}
+`,
 };

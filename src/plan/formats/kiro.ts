@@ -11,6 +11,7 @@ import { testGate } from "../gates.js";
 import { findCycle } from "../graph.js";
 import { codesOf, descendantsOf, endOf, startOf } from "../markdown.js";
 import type { Diagnostic, Gate, PlanOptions, ReadPlanFile, Task } from "../model.js";
+import { withOwnIds } from "../own-ids.js";
 import { isPath } from "./phase-file.js";
 import { requirementsIn } from "./requirements.js";
 
@@ -115,7 +116,7 @@ function draftOf(document: Document, parent: Parent, around: Around): Draft & { 
   const { file, source } = document;
   const { box, id, title, notes } = parent;
   const text = source.slice(startOf(box.item), endOf(box.item));
-  const all = box.inner.map((inner) => ({ inner, task: taskOf(inner, file) }));
+  const all = withOwnIds(box.inner.map((inner) => ({ inner, task: taskOf(inner, file) })));
   const isDone = ({ task }: { task: Task }): boolean => task.optional !== true || around.options.optionalTasks === true;
   const own = all.filter(isDone);
   const [alone] = [{ inner: box, task: { id, title, ticked: isTicked(box), file, line: box.line } }];

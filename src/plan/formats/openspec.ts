@@ -9,6 +9,7 @@ import { besideOf, type Form, folderOf } from "../form.js";
 import { tagSite } from "../mark-sites.js";
 import { endOf, startOf, textOf } from "../markdown.js";
 import type { ReadPlanFile } from "../model.js";
+import { withOwnIds } from "../own-ids.js";
 
 const PLACE = /(^|\/)openspec\/changes\/([^/]+)\/tasks\.md$/;
 const GROUP = /^(\d+)[.)]\s+(.+)$/;
@@ -57,10 +58,12 @@ function groupOf(document: Document, section: Section, n: number, beside: readon
   const { site, mark } = tagSite(source, section.heading, true);
   const [, number, name] = GROUP.exec(section.title.replace(/\s*\[(COMPLETED?|DONE|FAILED)\]\s*$/i, "")) ?? [];
   const id = number ?? String(n + 1);
-  const boxes = readCheckboxes(document, content, id).map(({ task, at }) => {
-    const [, own, title] = /^(\d+(?:\.\d+)+)\s+(.+)$/.exec(task.title) ?? [];
-    return { at, task: own === undefined || title === undefined ? task : { ...task, id: own, title } };
-  });
+  const boxes = withOwnIds(
+    readCheckboxes(document, content, id).map(({ task, at }) => {
+      const [, own, title] = /^(\d+(?:\.\d+)+)\s+(.+)$/.exec(task.title) ?? [];
+      return { at, task: own === undefined || title === undefined ? task : { ...task, id: own, title } };
+    }),
+  );
   const last = content.at(-1);
   const text = source.slice(startOf(section.heading), last === undefined ? endOf(section.heading) : endOf(last));
   const allTicked = boxes.every(({ task }) => task.ticked);

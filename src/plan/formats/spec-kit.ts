@@ -10,6 +10,7 @@ import { findCycle } from "../graph.js";
 import { tagSite } from "../mark-sites.js";
 import { itemParagraph, itemsOf, textOf } from "../markdown.js";
 import type { Diagnostic, ReadPlanFile, Task } from "../model.js";
+import { withOwnIds } from "../own-ids.js";
 import { isPath } from "./phase-file.js";
 
 const PHASE = /^phase\s+([\w.]+)\s*[:—–-]\s*(.+)$/i;
@@ -66,10 +67,12 @@ function storyOf(
   const { file, source } = document;
   const [, id = "", rest = ""] = PHASE.exec(section.title) ?? [];
   const content = contentOf(document, section);
-  const boxes = readCheckboxes(document, content, id).map(({ task, at }) => {
-    const [, own = task.id, , text = task.title] = TASK.exec(nameOf(task)) ?? [];
-    return { at, task: { ...task, id: own, title: text.trim() || task.title }, line: nameOf(task) };
-  });
+  const boxes = withOwnIds(
+    readCheckboxes(document, content, id).map(({ task, at }) => {
+      const [, own = task.id, , text = task.title] = TASK.exec(nameOf(task)) ?? [];
+      return { at, task: { ...task, id: own, title: text.trim() || task.title }, line: nameOf(task) };
+    }),
+  );
   const tags = boxes.flatMap(({ line }) => STORY.exec(line)?.[1] ?? []);
   const story =
     STORY.exec(section.title)
