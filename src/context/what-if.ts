@@ -55,14 +55,20 @@ export interface Outcome {
 
 const promptOf = ({ input, cacheRead, cacheWrite }: CallUsage): number => input + cacheRead + cacheWrite;
 
-/** What each call brought into the window beside what it held; a compaction hides it, then only the answer is known. */
+/** What each call brought into the window beside what it held; where that is hidden, what the others brought as a rule. */
 function growths(calls: readonly WorkedCall[]): number[] {
-  return calls.map(({ usage, compacted, fresh }, n) => {
+  const seen = calls.map(({ usage, compacted, fresh }, n) => {
     const before = calls[n - 1];
     if (before === undefined) return 0;
     const grown = promptOf(usage) - promptOf(before.usage);
-    return compacted || fresh === true || grown < 0 ? before.usage.output : grown;
+    return compacted || fresh === true || grown < 0 ? undefined : grown;
   });
+  const known = seen
+    .slice(1)
+    .flatMap((grown) => grown ?? [])
+    .sort((a, b) => a - b);
+  const usual = known[Math.floor(known.length / 2)] ?? 0;
+  return seen.map((grown, n) => grown ?? Math.max(usual, calls[n - 1]?.usage.output ?? 0));
 }
 
 export function replay(
