@@ -5,10 +5,9 @@
 import type { Nodes, RootContent } from "mdast";
 import { type Box, boxesIn, isTicked } from "../boxes.js";
 import { contentOf, type Document, goalOf, titleOf } from "../document.js";
-import { type Draft, emptyPhase, type FormRead } from "../draft.js";
+import { type Draft, emptyPhase, type FormRead, inOrderIfCircular } from "../draft.js";
 import { besideOf, type Form, folderOf } from "../form.js";
 import { testGate } from "../gates.js";
-import { findCycle } from "../graph.js";
 import { codesOf, descendantsOf, endOf, startOf } from "../markdown.js";
 import type { Diagnostic, Gate, PlanOptions, ReadPlanFile, Task } from "../model.js";
 import { withOwnIds } from "../own-ids.js";
@@ -207,16 +206,8 @@ function connect(document: Document, drafts: readonly (Draft & { parent: Parent 
     const named = parent.notes.depends.flatMap((task) => parentOf(task) ?? []).filter((id) => id !== phase.id);
     phase.dependsOn = [...new Set([...phase.dependsOn, ...named])];
   }
-  const cycle = findCycle(drafts.map(({ phase }) => phase));
-  if (cycle === undefined) return;
-  for (const [n, { phase }] of drafts.entries()) phase.dependsOn = n === 0 ? [] : [drafts[n - 1]?.phase.id ?? ""];
-  diagnostics.push({
-    severity: "warning",
-    file: document.file,
-    line: drafts[0]?.phase.line ?? 1,
-    message: `Between whole tasks the dependencies go in a circle (${cycle.join(" → ")}): they run in the order in which they are written.`,
-    fix: "Move sub-tasks, so that no two tasks wait for each other.",
-  });
+  const fix = "Move sub-tasks, so that no two tasks wait for each other.";
+  diagnostics.push(...inOrderIfCircular(drafts, document.file, fix));
 }
 
 function fromWaves(

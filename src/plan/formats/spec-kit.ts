@@ -4,9 +4,8 @@
  */
 import { readCheckboxes } from "../checkboxes.js";
 import { contentOf, type Document, goalOf, readDocument, type Section, sourceOf, titleOf } from "../document.js";
-import { type Draft, emptyPhase, type FormRead } from "../draft.js";
+import { type Draft, emptyPhase, type FormRead, inOrderIfCircular } from "../draft.js";
 import { besideOf, type Form, folderOf } from "../form.js";
-import { findCycle } from "../graph.js";
 import { tagSite } from "../mark-sites.js";
 import { itemParagraph, itemsOf, textOf } from "../markdown.js";
 import type { Diagnostic, ReadPlanFile, Task } from "../model.js";
@@ -166,16 +165,8 @@ function connect(document: Document, drafts: readonly Story[], diagnostics: Diag
     if (draft !== undefined && before !== undefined && draft !== before)
       draft.phase.dependsOn = [...new Set([...draft.phase.dependsOn, before.phase.id])];
   }
-  const cycle = findCycle(drafts.map(({ phase }) => phase));
-  if (cycle === undefined) return;
-  for (const [n, { phase }] of drafts.entries()) phase.dependsOn = n === 0 ? [] : [drafts[n - 1]?.phase.id ?? ""];
-  diagnostics.push({
-    severity: "warning",
-    file: document.file,
-    line: drafts[0]?.phase.line ?? 1,
-    message: `What depends on what goes in a circle (${cycle.join(" → ")}): the phases run in the order in which they are written.`,
-    fix: "Correct the section on dependencies, or the tasks that name others.",
-  });
+  const fix = "Correct the section on dependencies, or the tasks that name others.";
+  diagnostics.push(...inOrderIfCircular(drafts, document.file, fix));
 }
 
 /** `- **User Story 3 (P3)**: … depends on US1 …` under "Dependencies & Execution Order". */
