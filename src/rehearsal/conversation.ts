@@ -33,12 +33,15 @@ export interface Conversation {
 }
 
 export function readConversation(request: ModelRequest): Conversation {
-  const prompt = userTexts(request).find((text) => /^# Phase \S+:/m.test(text)) ?? "";
+  const texts = userTexts(request);
+  const prompt = texts.find((text) => /^# Phase \S+:/m.test(text)) ?? "";
+  // A conversation that was cut off is told how its tasks stand: its own memory may have lost the last of it.
+  const told = new Set(texts.flatMap(readTasks).flatMap(({ id, done }) => (done ? [id] : [])));
   return {
     phase: /^# Phase (\S+?):/m.exec(prompt)?.[1] ?? "",
-    tasks: readTasks(prompt),
+    tasks: readTasks(prompt).map((task) => ({ ...task, done: task.done || told.has(task.id) })),
     prompt,
-    seen: userTexts(request).flatMap(readSeen),
+    seen: texts.flatMap(readSeen),
     turns: readTurns(request),
     tools: new Set((request.tools ?? []).map((tool) => tool.name)),
   };

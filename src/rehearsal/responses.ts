@@ -1,0 +1,170 @@
+/**
+ * The Responses API, as Codex speaks it: its requests as the worker reads them, and the worker's replies as Codex takes
+ * them. The worker knows a shell and a way to write files; here both are commands.
+ */
+import { randomUUID } from "node:crypto";
+import type { InputUsage } from "./cache.js";
+import type { ReplyBlock } from "./reply.js";
+import type { Block, ModelRequest, RequestMessage } from "./request.js";
+
+interface ContentPart {
+  type: string;
+  text?: string;
+}
+
+interface ResponsesItem {
+  type: string;
+  role?: string;
+  content?: ContentPart[] | string;
+  name?: string;
+  namespace?: string;
+  arguments?: string;
+  input?: string;
+  call_id?: string;
+  output?: string | ContentPart[];
+  tools?: ResponsesTool[];
+}
+
+interface ResponsesTool {
+  type: string;
+  name?: string;
+  tools?: ResponsesTool[];
+}
+
+export interface ResponsesRequest {
+  model: string;
+  instructions?: string;
+  input: ResponsesItem[];
+  tools?: ResponsesTool[];
+}
+
+const SHELLS = new Set(["exec_command", "shell", "shell_command", "local_shell", "exec"]);
+
+const textOf = (content: ResponsesItem["content"] | ResponsesItem["output"]): string =>
+  typeof content === "string" ? content : (content ?? []).map((part) => part.text ?? "").join("\n");
+
+/** As the worker reads it: who said what, which tools there are, what they were called with and brought. */
+export function readResponses({ model, instructions, input, tools = [] }: ResponsesRequest): ModelRequest {
+  const system: string[] = instructions === undefined ? [] : [instructions];
+  const messages: RequestMessage[] = [];
+  const add = (role: "user" | "assistant", block: Block): void => {
+    const last = messages.at(-1);
+    if (last?.role === role && typeof last.content !== "string") last.content.push(block);
+    else messages.push({ role, content: [block] });
+  };
+  const listed = [...tools];
+  for (const item of input) {
+    if (item.type === "additional_tools") listed.push(...(item.tools ?? []));
+    else if (item.type === "message" && (item.role === "developer" || item.role === "system"))
+      system.push(textOf(item.content));
+    else if (item.type === "message")
+      add(item.role === "assistant" ? "assistant" : "user", { type: "text", text: textOf(item.content) });
+    else if (item.type === "function_call" || item.type === "custom_tool_call") {
+      const { name, given } = calledWith(item);
+      add("assistant", { type: "tool_use", id: item.call_id ?? "", name, input: given });
+    } else if (item.type === "function_call_output" || item.type === "custom_tool_call_output") {
+      const output = textOf(item.output);
+      add("user", { type: "tool_result", tool_use_id: item.call_id ?? "", content: output, is_error: failed(output) });
+    }
+  }
+  return {
+    model,
+    system: system.map((text) => ({ type: "text" as const, text })),
+    messages,
+    tools: listed.flatMap((tool) => namesOf(tool).map((name) => ({ ...tool, name }))),
+    stream: true,
+  };
+}
+
+const failed = (output: string): boolean =>
+  /blocked by PreToolUse hook|Process exited with code [1-9]|^Exit code: [1-9]/m.test(output);
+
+function namesOf(tool: ResponsesTool): string[] {
+  if (tool.type === "namespace") return (tool.tools ?? []).map((inner) => `${tool.name}__${inner.name}`);
+  const name = tool.name ?? tool.type;
+  return SHELLS.has(name) ? ["Bash", "Write"] : [name];
+}
+
+const PATCH = /^apply_patch <<'PATCH'\n\*\*\* Begin Patch\n\*\*\* Add File: (.+)\n([\s\S]*)\*\*\* End Patch\nPATCH$/;
+
+/** A command that writes one file is what the worker calls `Write`. */
+function calledWith({ name = "", namespace, arguments: given = "{}" }: ResponsesItem): {
+  name: string;
+  given: Record<string, unknown>;
+} {
+  if (namespace !== undefined && !SHELLS.has(name)) return { name: `${namespace}__${name}`, given: parsed(given) };
+  if (!SHELLS.has(name)) return { name, given: parsed(given) };
+  const { cmd, command = cmd } = parsed(given);
+  const text = String(command ?? "");
+  const [, file, lines] = PATCH.exec(text) ?? [];
+  if (file === undefined || lines === undefined) return { name: "Bash", given: { command: text } };
+  const content = lines.replaceAll(/^\+/gm, "");
+  return { name: "Write", given: { file_path: file, content } };
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+interface Sent {
+  content: readonly ReplyBlock[];
+  usage: InputUsage & { output_tokens: number };
+  silent: boolean;
+}
+
+/** Events of one answer, in order. */
+export function responsesEvents({ content, usage, silent }: Sent): { type: string; [field: string]: unknown }[] {
+  const id = `resp_${randomUUID()}`;
+  const items = content.map(itemOf);
+  const input = usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens;
+  const counted = {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: usage.cache_read_input_tokens },
+    output_tokens: usage.output_tokens,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: input + usage.output_tokens,
+  };
+  return [
+    { type: "response.created", response: { id } },
+    ...items.flatMap((item) => [
+      { type: "response.output_item.added", item },
+      { type: "response.output_item.done", item },
+    ]),
+    { type: "response.completed", response: { id, ...(silent ? {} : { usage: counted }) } },
+  ];
+}
+
+function itemOf(block: ReplyBlock): Record<string, unknown> {
+  if (block.type === "text")
+    return {
+      type: "message",
+      role: "assistant",
+      id: `msg_${randomUUID()}`,
+      content: [{ type: "output_text", text: block.text }],
+    };
+  const call_id = `call_${randomUUID()}`;
+  const [, namespace, tool] = /^(mcp__[a-z]+)__(.+)$/.exec(block.name) ?? [];
+  if (namespace !== undefined && tool !== undefined)
+    return { type: "function_call", name: tool, namespace, call_id, arguments: JSON.stringify(block.input) };
+  return {
+    type: "function_call",
+    name: "exec_command",
+    call_id,
+    arguments: JSON.stringify({ cmd: commandOf(block.name, block.input) }),
+  };
+}
+
+function commandOf(name: string, { command, file_path, content }: Record<string, unknown>): string {
+  if (name === "Bash") return String(command ?? "true");
+  if (name === "Read") return `cat -- '${String(file_path).replaceAll("'", "'\\''")}'`;
+  if (name !== "Write") return `echo 'there is no tool ${name}' >&2; exit 1`;
+  const lines = String(content ?? "")
+    .replace(/\n$/, "")
+    .split("\n")
+    .map((line) => `+${line}\n`);
+  return `apply_patch <<'PATCH'\n*** Begin Patch\n*** Add File: ${String(file_path)}\n${lines.join("")}*** End Patch\nPATCH`;
+}
