@@ -1,13 +1,13 @@
 /** The plan as it is in the checkout now: what the user wrote, never what an agent did to it. */
 import { createHash } from "node:crypto";
 import { filesAt } from "../git/trees.js";
-import type { Plan } from "../plan/model.js";
+import type { Plan, ReadPlanFile } from "../plan/model.js";
 import { parsePlan } from "../plan/parse.js";
 import { markPlanFile } from "../plan/write-back.js";
 import { lastAttempt, type PhaseState } from "../run/phase.js";
 import type { RunState } from "../run/state.js";
 import type { HeldRun } from "./held-run.js";
-import { planOptions } from "./start.js";
+import { planOptions } from "./plan-options.js";
 
 export const contentHash = (content: string): string => createHash("sha256").update(content).digest("hex");
 
@@ -30,10 +30,11 @@ export async function takeUpPlanChanges(held: HeldRun, revised: readonly string[
   const { run, git, readPlanFile } = held;
   const { plan, config, format } = run.state;
   const committed = await filesAt(git, "HEAD", plan.files);
-  const read = (path: string) => {
+  const read: ReadPlanFile = (path) => {
     const now = readPlanFile(path);
     return typeof now === "string" && run.agentsPlans.has(contentHash(now)) ? (committed.get(path) ?? now) : now;
   };
+  if (readPlanFile.list !== undefined) read.list = readPlanFile.list;
   const parsed = parsePlan(plan.file, read, planOptions(config, format));
   if (!parsed.ok) {
     const [first] = parsed.diagnostics.filter((diagnostic) => diagnostic.severity === "error");

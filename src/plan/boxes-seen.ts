@@ -5,6 +5,7 @@
 import type { Nodes } from "mdast";
 import { type Document, readDocument } from "./document.js";
 import type { Draft } from "./draft.js";
+import { lineAt } from "./line-at.js";
 import { descendantsOf, lineOf } from "./markdown.js";
 import type { Diagnostic } from "./model.js";
 
@@ -33,7 +34,7 @@ const linesWithBoxes = (source: string): Seen[] =>
 
 /** `drafts`: what was read of this file. */
 export function boxesSeen(file: string, source: string, drafts: readonly Draft[]): BoxesSeen {
-  if (file.endsWith(".json")) return { seen: 0, diagnostics: [] };
+  if (/\.(json|ya?ml)$/.test(file)) return { seen: 0, diagnostics: [] };
   const seen = linesWithBoxes(source);
   const read = readLines(source, file, drafts);
   const unread = seen.filter(({ line }) => !read.has(line));
@@ -43,24 +44,15 @@ export function boxesSeen(file: string, source: string, drafts: readonly Draft[]
 
 /** Lines of tasks, of gates, and of every box that is written to. */
 function readLines(source: string, file: string, drafts: readonly Draft[]): Set<number> {
-  const starts = [0];
-  for (const { index, 0: end } of source.matchAll(/\r\n|\n|\r/g)) starts.push(index + end.length);
-  const lineAt = (offset: number): number => {
-    let [low, high] = [0, starts.length - 1];
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2);
-      if ((starts[middle] ?? 0) <= offset) low = middle;
-      else high = middle - 1;
-    }
-    return low + 1;
-  };
+  const lineOfPlace = lineAt(source);
   const lines = new Set<number>();
   for (const { phase, sites } of drafts) {
     for (const place of [...phase.tasks, ...(phase.leftOut ?? []), ...phase.gates])
       if (place.file === file) lines.add(place.line);
     if (phase.file !== file) continue;
-    for (const at of [...sites.boxes.values(), ...(sites.groups ?? []).map((group) => group.at)]) lines.add(lineAt(at));
-    if (sites.status?.type === "box") lines.add(lineAt(sites.status.at));
+    for (const at of [...sites.boxes.values(), ...(sites.groups ?? []).map((group) => group.at)])
+      lines.add(lineOfPlace(at));
+    if (sites.status?.type === "box") lines.add(lineOfPlace(sites.status.at));
   }
   return lines;
 }

@@ -17,7 +17,8 @@ export interface Box {
   inner: Box[];
 }
 
-const BOX = /^\[([^\]\r\n]{1,2})\](\*?)\s*(.*)$/u;
+/** Other marks are nobody's: they are said, not guessed. */
+const BOX = /^\[([ xX~✓✔☑-])\](\*?)\s*(.*)$/u;
 
 export const isTicked = ({ mark }: Pick<Box, "mark">): boolean => /^[xX✓✔☑]$/u.test(mark);
 

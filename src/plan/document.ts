@@ -23,7 +23,9 @@ export interface Document {
 
 export function readDocument(file: string, source: string): Document {
   // Some plans are data: nothing in them is Markdown.
-  const root: Root = file.endsWith(".json") ? { type: "root", children: [] } : parseMarkdown(withoutFront(source));
+  const root: Root = /\.(json|ya?ml)$/.test(file)
+    ? { type: "root", children: [] }
+    : parseMarkdown(withoutFront(source));
   const sections: Section[] = [];
   const open: Section[] = [];
   for (const [index, node] of root.children.entries()) {

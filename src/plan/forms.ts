@@ -1,5 +1,6 @@
 /** The forms there are, in the order in which a document is asked what it is. A new one is a file and a line here. */
 import type { Form } from "./form.js";
+import { BMAD } from "./formats/bmad.js";
 import { CHECKLIST, PHASES, TASKS } from "./formats/headed.js";
 import { KIRO } from "./formats/kiro.js";
 import { MASTER } from "./formats/master.js";
@@ -12,6 +13,7 @@ import type { FormatName } from "./model.js";
 
 export const FORMS: readonly Form[] = [
   TASK_MASTER,
+  BMAD,
   TAGGED,
   MASTER,
   PHASE_FILE,

@@ -1,7 +1,7 @@
 /** Gates in a plan: what a person wrote, and what Segno will run. */
 import type { ListItem, Nodes, Paragraph } from "mdast";
 import { codesOf, descendantsOf, itemParagraph, itemsOf, lineOf, textOf } from "./markdown.js";
-import type { Diagnostic, Gate, GateCheck, PlanOptions } from "./model.js";
+import type { Diagnostic, Gate, GateCheck, Place, PlanOptions } from "./model.js";
 
 export interface GateReading {
   gates: Gate[];
@@ -17,7 +17,8 @@ export function readGateItems(nodes: readonly Nodes[], file: string, options: Pl
     const name = gateName(paragraph);
     const line = lineOf(item);
     const noDecrease = NO_DECREASE.test(textOf(paragraph));
-    const check = checkOf(name, codesOf(paragraph.children)[0], noDecrease, options);
+    const manual = MANUAL.test(textOf(paragraph));
+    const check = checkOf(name, codesOf(paragraph.children)[0], { noDecrease, manual }, options);
     if (check !== undefined) reading.gates.push({ id: `g${reading.gates.length + 1}`, name, check, file, line });
     else {
       reading.diagnostics.push({
@@ -25,7 +26,7 @@ export function readGateItems(nodes: readonly Nodes[], file: string, options: Pl
         file,
         line,
         message: `The gate "${name}" has no command, so nobody can tell whether it passed.`,
-        fix: `Write the command behind it: - ${name}: … (command: \`your command\`)\nor give it in .segno/config.yaml: gates: {${quoted(name)}: your command}\nor let a person judge it: gates: {${quoted(name)}: manual}`,
+        fix: `Write the command behind it: - ${name}: … (command: \`your command\`)\nor give it in .segno/config.yaml: gates: {${quoted(name)}: your command}\nor let a person judge it: - ${name}: … (manual)`,
       });
     }
   }
@@ -39,6 +40,7 @@ function gateName(paragraph: Paragraph): string {
   const name = text.includes(":") ? (text.split(":")[0] ?? "") : text;
   return (
     name
+      .replace(MANUAL, "")
       .replace(/^\[[ x]\]\s*/i, "")
       .trim()
       .slice(0, 80) || "gate"
@@ -52,15 +54,18 @@ const NO_DECREASE =
 function checkOf(
   name: string,
   written: string | undefined,
-  noDecrease: boolean,
+  { noDecrease, manual }: { noDecrease: boolean; manual: boolean },
   { gates }: PlanOptions,
 ): GateCheck | undefined {
   const given = gates?.[name];
-  if (given === "manual") return { type: "manual" };
+  if (given === "manual" || (given === undefined && written === undefined && manual)) return { type: "manual" };
   const command = given ?? written;
   if (command === undefined || command === "") return undefined;
   return noDecrease ? { type: "command", command, noDecrease: true } : { type: "command", command };
 }
+
+/** `- design: looks right (manual)`: a person judges it. */
+const MANUAL = /\((?:manual|by hand|human)\b[^)]*\)/i;
 
 const PRINTS = /returns?\s+(at least\s+|≥\s*|>=\s*)?(\d+)/i;
 
@@ -136,6 +141,14 @@ export const testGate = (command: string, file: string, line: number): Gate => (
   check: { type: "command", command },
   file,
   line,
+});
+
+/** One of the project's own checks. */
+export const projectGate = (n: number, name: string, command: string, place: Place): Gate => ({
+  id: `project-${n}`,
+  name,
+  check: { type: "command", command },
+  ...place,
 });
 
 const NEVER_FAILS = /^(true|:|exit 0|echo\b[^|&;]*)$|\|\|\s*(true|:|exit 0)\s*$/;

@@ -1,4 +1,5 @@
 /** What can be said about a plan as a whole: errors that keep it from running, warnings worth knowing before. */
+import { BLANK } from "./blank.js";
 import { cannotFail } from "./gates.js";
 import { findCycle } from "./graph.js";
 import type { Diagnostic, Phase, Plan } from "./model.js";
@@ -8,8 +9,17 @@ const USUAL_PROMPT = 7_500;
 /** A rough count. */
 const CHARS_PER_TOKEN = 3;
 
-export function judgePlan({ file, phases }: Plan, promptTokens = USUAL_PROMPT): Diagnostic[] {
+export function judgePlan({ file, phases, title, goal }: Plan, promptTokens = USUAL_PROMPT): Diagnostic[] {
   const diagnostics: Diagnostic[] = [];
+  if (isBlank(title.split(":")[0] ?? "") || isBlank(goal))
+    diagnostics.push(
+      at(
+        { file, line: 1 },
+        "error",
+        `The plan still has blanks (${BLANK}) where its title and overview belong.`,
+        "Write what it is about: every session reads it.",
+      ),
+    );
   const ids = new Set<string>();
   for (const phase of phases) {
     if (ids.has(phase.id))
@@ -33,6 +43,8 @@ export function judgePlan({ file, phases }: Plan, promptTokens = USUAL_PROMPT): 
   return diagnostics;
 }
 
+const isBlank = (text: string): boolean => text.trim() === BLANK;
+
 const at = (
   { file, line }: { file: string; line: number },
   severity: Diagnostic["severity"],
@@ -52,13 +64,23 @@ function judgePhase(phase: Phase, ids: ReadonlySet<string>, list: string, prompt
       ),
     );
   if (phase.id === "") diagnostics.push(at(phase, "error", "A phase has no id.", "Begin its title with `Phase 1: …`."));
+  const blanks = [phase.title, ...phase.tasks.map(({ title }) => title), ...phase.criteria].filter(isBlank).length;
+  if (blanks > 0)
+    diagnostics.push(
+      at(
+        phase,
+        "error",
+        `Phase ${phase.id} still has ${blanks === 1 ? "a blank" : `${blanks} blanks`} (${BLANK}) where its title, tasks and criteria belong.`,
+        "Write what is to be done there, and take out what is not needed.",
+      ),
+    );
   if (phase.gates.length === 0) {
     diagnostics.push(
       at(
         phase,
         "warning",
-        `Phase ${phase.id} has no gate: it will be reported as unverified.`,
-        "Add one (`## Gates`, - tests: all pass (command: `npm test`)), or set test_command in .segno/config.yaml.",
+        `Phase ${phase.id} has no gate: what else judges it depends on gates_found and verify.`,
+        "Add one (`## Gates`, - tests: all pass (command: `npm test`)), or set project_gates in .segno/config.yaml.",
       ),
     );
   }

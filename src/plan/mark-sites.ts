@@ -1,7 +1,7 @@
 /** Where marks stand in a plan file, and what it takes to change them and nothing else. */
 import type { Heading } from "mdast";
 import { endOf, startOf } from "./markdown.js";
-import type { PlanMark } from "./model.js";
+import { isDone, type PlanMark } from "./model.js";
 import { STATUS_WORDS } from "./statuses.js";
 
 /** A status that is text of its own: a field's value or a table's cell. */
@@ -40,6 +40,8 @@ export interface WordSite {
   start: number;
   end: number;
   done: string;
+  /** What stands there now: another word for done is somebody's, and stays. */
+  says: PlanMark | undefined;
 }
 
 export type StatusSite = ValueSite | TagSite | AttributeSite | BoxSite | WordSite;
@@ -62,16 +64,24 @@ export interface Edit {
   text: string;
 }
 
-const TAGS: Record<PlanMark, string> = { done: "[COMPLETE]", failed: "[FAILED]" };
-const ATTRIBUTES: Record<PlanMark, string> = { done: 'status="done"', failed: 'status="failed"' };
+const TAGS: Record<PlanMark, string> = {
+  done: "[COMPLETE]",
+  unverified: "[COMPLETE (not verified)]",
+  failed: "[FAILED]",
+};
+const ATTRIBUTES: Record<PlanMark, string> = {
+  done: 'status="done"',
+  unverified: 'status="done"',
+  failed: 'status="failed"',
+};
 
 /** Undefined where such a site has no word for it. */
 export function statusEdit(site: StatusSite, mark: PlanMark): Edit | undefined {
   switch (site.type) {
     case "word":
-      return mark === "done" ? { start: site.start, end: site.end, text: site.done } : undefined;
+      return isDone(mark) && !isDone(site.says) ? { start: site.start, end: site.end, text: site.done } : undefined;
     case "box":
-      return mark === "done" ? { start: site.at, end: site.at + 1, text: "x" } : undefined;
+      return isDone(mark) ? { start: site.at, end: site.at + 1, text: "x" } : undefined;
     case "value":
       // Without a space in front of it a first value would undo the label's own emphasis.
       return { start: site.start, end: site.end, text: (site.start === site.end ? " " : "") + STATUS_WORDS[mark] };
@@ -88,7 +98,15 @@ export function statusEdit(site: StatusSite, mark: PlanMark): Edit | undefined {
   }
 }
 
-const TAG = /\[(COMPLETED?|DONE|FAILED)\]/i;
+/** A heading without its tag. */
+export const untagged = (title: string): string =>
+  title
+    .replace(TAG, " ")
+    .replaceAll(/\s{2,}/g, " ")
+    .trim();
+
+/** Behind a heading, as Segno and people write it. */
+const TAG = /\[(COMPLETED?|DONE|FAILED)( \(not verified\))?\]/i;
 
 /** The tag of a heading, found and added within its text: a heading may end with marks of its own, or be underlined. */
 export function tagSite(
@@ -104,6 +122,6 @@ export function tagSite(
   const found = TAG.exec(source.slice(start, at));
   if (found === null) return { site: { type: "tag", at, existing: undefined, saidByBoxes }, mark: undefined };
   const from = start + found.index;
-  const mark = /failed/i.test(found[1] as string) ? "failed" : "done";
+  const mark = /failed/i.test(found[1] as string) ? "failed" : found[2] === undefined ? "done" : "unverified";
   return { site: { type: "tag", at, existing: { start: from, end: from + found[0].length }, saidByBoxes }, mark };
 }

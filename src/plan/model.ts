@@ -17,6 +17,7 @@ export const FORMATS = [
   "spec-kit",
   "openspec",
   "task-master",
+  "bmad",
 ] as const;
 export type FormatName = (typeof FORMATS)[number];
 
@@ -50,7 +51,10 @@ export interface Gate extends Place {
   check: GateCheck;
 }
 
-export type PlanMark = "done" | "failed";
+/** `unverified`: done, and nothing but its agent says so. */
+export type PlanMark = "done" | "unverified" | "failed";
+
+export const isDone = (mark: PlanMark | undefined): boolean => mark === "done" || mark === "unverified";
 
 export interface Phase extends Place {
   id: string;
@@ -95,10 +99,40 @@ export interface Diagnostic extends Place {
   fix: string;
 }
 
+/** A document without a form, taken as a plan. */
+export interface OutlineTask {
+  title: string;
+  /** What stands below it, as it is written. */
+  details: string;
+  ticked: boolean;
+}
+
+export interface OutlinePhase {
+  title: string;
+  line: number;
+  /** What is said beside its bullets. */
+  text: string;
+  tasks: OutlineTask[];
+  criteria: string[];
+}
+
+export interface Outline {
+  title: string;
+  goal: string;
+  phases: OutlinePhase[];
+}
+
 /** With errors there may still be a plan to show, but none to run. `boxes`: lines that look like one to a person. */
 export type ParsedPlan =
   | { ok: true; plan: Plan; boxes: number; diagnostics: Diagnostic[] }
-  | { ok: false; plan: Plan | undefined; boxes: number; diagnostics: Diagnostic[] };
+  | {
+      ok: false;
+      plan: Plan | undefined;
+      boxes: number;
+      diagnostics: Diagnostic[];
+      /** What its headings and bullets would be, where it has no form at all. */
+      outline?: Outline | undefined;
+    };
 
 /** Reads a file of the repository: its text, why it cannot be read, or undefined where there is none. */
 export interface ReadPlanFile {
@@ -114,6 +148,8 @@ export interface PlanOptions {
   gates?: Readonly<Record<string, string>> | undefined;
   /** A gate of every phase. */
   testCommand?: string | undefined;
+  /** Gates, by name, of every phase that has no command to judge it. */
+  projectGates?: Readonly<Record<string, string>> | undefined;
   /** Tokens that Segno may say in a prompt: what is longer is warned of. */
   promptTokens?: number | undefined;
   /** Whether sub-phases inside a phase file run as phases of their own. */

@@ -1,11 +1,13 @@
 /** A plan file and what it links to → a `Plan`, or diagnostics that say where and what to do. */
 import { boxesSeen } from "./boxes-seen.js";
-import { readDocument } from "./document.js";
+import { type Document, readDocument } from "./document.js";
 import { FORMS, formOf } from "./forms.js";
-import { testGate } from "./gates.js";
+import { outlineOf } from "./free-text.js";
+import { projectGate, testGate } from "./gates.js";
 import { judgePlan } from "./judge.js";
 import { UnreadableMarkdown } from "./markdown.js";
-import type { ParsedPlan, Phase, PlanOptions, ReadPlanFile } from "./model.js";
+import type { Outline, ParsedPlan, Phase, PlanOptions, ReadPlanFile } from "./model.js";
+import { outlineText } from "./outline-text.js";
 
 export const SMALLEST_PLAN = `# My plan
 
@@ -57,16 +59,11 @@ function parseReadable(file: string, read: ReadPlanFile, options: PlanOptions): 
   const readable = readableBeside(read);
   const form =
     options.format === undefined ? FORMS.find((each) => each.fits(document, readable)) : formOf(options.format);
-  if (form === undefined)
-    return failed(
-      file,
-      NO_PLAN,
-      `The smallest plan that works:\n\n${SMALLEST_PLAN}\n\n\`segno init\` writes a larger one.`,
-    );
+  if (form === undefined) return unknown(document);
   const { name: format } = form;
   const { title, goal, drafts, diagnostics, afterwards } = form.read(document, readable, options);
   const phases = drafts.map((draft) => {
-    const phase = withWords(withTestCommand(draft.phase, options.testCommand));
+    const phase = withWords(withProjectGates(draft.phase, options));
     const named = phase.gates.length === 0 ? testNamedIn(phase.text) : undefined;
     if (named === undefined) return phase;
     diagnostics.push({
@@ -110,10 +107,15 @@ function parseReadable(file: string, read: ReadPlanFile, options: PlanOptions): 
   return { ok: true, plan, boxes, diagnostics };
 }
 
-/** The configured test command verifies a phase that nothing else would. */
-function withTestCommand(phase: Phase, command: string | undefined): Phase {
-  if (command === undefined || phase.gates.some((gate) => gate.check.type === "command")) return phase;
-  return { ...phase, gates: [...phase.gates, testGate(command, phase.file, phase.line)] };
+/** What the configuration names verifies a phase that nothing else would. */
+function withProjectGates(phase: Phase, { testCommand, projectGates = {} }: PlanOptions): Phase {
+  if (phase.gates.some((gate) => gate.check.type === "command")) return phase;
+  const { file, line } = phase;
+  const own = testCommand === undefined ? [] : [testGate(testCommand, file, line)];
+  const others = Object.entries(projectGates).map(([name, command], n) =>
+    projectGate(n + 1, name, command, { file, line }),
+  );
+  return own.length + others.length === 0 ? phase : { ...phase, gates: [...phase.gates, ...own, ...others] };
 }
 
 const STANDARDS = /^(project |coding |code )?(standards|conventions|guidelines|ground rules)$/i;
@@ -126,7 +128,8 @@ function testNamedIn(text: string): string | undefined {
   const found = TEST_COMMAND.exec(text);
   if (found === null || /\b(not|never|without|instead of)\b[^.\n]{0,20}$/i.test(text.slice(0, found.index)))
     return undefined;
-  return found[1]?.trim();
+  // What does more than test is for whoever wrote it to write down.
+  return /[|&;<>$\n]/.test(found[1] ?? "") ? undefined : found[1]?.trim();
 }
 
 const COMPLEXITY = /^\W*\*\*Complexity:?\*\*:?\s*(\w+)/im;
@@ -146,11 +149,33 @@ function withWords(phase: Phase): Phase {
   return { ...phase, complexity, ...(estimate === undefined ? {} : { estimate }) };
 }
 
-const NO_PLAN = `This is no plan that Segno knows. It looked for:\n${FORMS.map(({ name, looksFor }) => `- ${name}: ${looksFor}`).join("\n")}`;
+const FORM_LIST = FORMS.map(({ name, looksFor }) => `- ${name}: ${looksFor}`).join("\n");
+const NO_PLAN = `This is no plan that Segno knows. It looked for:\n${FORM_LIST}`;
 
-const failed = (file: string, message: string, fix: string): ParsedPlan => ({
+/** No form fits; headings and bullets may still be phases and tasks, if the user wants them to be. */
+function unknown(document: Document): ParsedPlan {
+  const { file } = document;
+  const outline = outlineOf(document);
+  if (outline === undefined)
+    return failed(
+      file,
+      NO_PLAN,
+      `The smallest plan that works:\n\n${SMALLEST_PLAN}\n\n\`segno init\` writes a larger one.`,
+    );
+  const tasks = outline.phases.reduce((sum, phase) => sum + phase.tasks.length, 0);
+  const what = `It has headings and bullets, and no form that Segno knows. Taken as a plan it would be ${outline.phases.length} phases with ${tasks} tasks:`;
+  return failed(
+    file,
+    `${what}\n${outlineText(outline)}`,
+    `segno init --from ${file} writes that as a plan, and leaves this file as it is.\nThe forms that are read as they stand:\n${FORM_LIST}`,
+    outline,
+  );
+}
+
+const failed = (file: string, message: string, fix: string, outline?: Outline): ParsedPlan => ({
   ok: false,
   plan: undefined,
+  ...(outline === undefined ? {} : { outline }),
   boxes: 0,
   diagnostics: [{ severity: "error", file, line: 1, message, fix }],
 });

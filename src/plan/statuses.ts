@@ -10,7 +10,11 @@ const WORDS = new Map<string, PlanMark>([
 ]);
 
 /** What Segno writes. */
-export const STATUS_WORDS: Record<PlanMark, string> = { done: "Completed", failed: "Failed" };
+export const STATUS_WORDS: Record<PlanMark, string> = {
+  done: "Completed",
+  unverified: "Completed (not verified)",
+  failed: "Failed",
+};
 
 /** Plans decorate: `✅ Completed`, `**Done**`, `Completed (2026-01-02)`. The first words decide. */
 export function markOf(value: string): PlanMark | undefined {
@@ -21,5 +25,6 @@ export function markOf(value: string): PlanMark | undefined {
     .split(/[\s(:,.]+/)
     .filter((word) => word !== "");
   if (words[0] === "not") return undefined;
-  return words.slice(0, 2).flatMap((word) => WORDS.get(word) ?? [])[0];
+  const mark = words.slice(0, 2).flatMap((word) => WORDS.get(word) ?? [])[0];
+  return mark === "done" && /\(not verified\)/i.test(value) ? "unverified" : mark;
 }

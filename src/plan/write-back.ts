@@ -6,7 +6,7 @@ import { type Document, readDocument } from "./document.js";
 import { formOf } from "./forms.js";
 import { type Edit, type Sites, statusEdit } from "./mark-sites.js";
 import { UnreadableMarkdown } from "./markdown.js";
-import type { Plan, PlanMark } from "./model.js";
+import { isDone, type Plan, type PlanMark } from "./model.js";
 import { withoutBom } from "./parse.js";
 
 export interface PhaseMarks {
@@ -61,16 +61,15 @@ function editsOf({ status, boxes, words, groups = [], ofWhole }: Sites, marks: P
   for (const id of done) {
     tick(boxes.get(id));
     const word = words?.get(id);
-    if (word !== undefined && source.slice(word.start, word.end) !== word.done)
-      edits.push({ start: word.start, end: word.end, text: word.done });
+    if (word !== undefined && !isDone(word.says)) edits.push({ start: word.start, end: word.end, text: word.done });
   }
-  if (marks.status === "done")
+  if (isDone(marks.status))
     for (const { at, tasks } of groups)
       if (tasks.every((id) => done.has(id) || isTickedAt(boxes.get(id), source))) tick(at);
   if (
     marks.status !== undefined &&
     status !== undefined &&
-    !(ofWhole === true && marks.status === "done" && marks.completesFile === false) &&
+    !(ofWhole === true && isDone(marks.status) && marks.completesFile === false) &&
     !isSaidByBoxes(status, boxes, edits, source, marks.status)
   ) {
     const edit = statusEdit(status, marks.status);
@@ -95,7 +94,7 @@ function isSaidByBoxes(
   source: string,
   mark: PlanMark,
 ): boolean {
-  if (mark !== "done" || status.type !== "tag" || status.existing !== undefined || boxes.size === 0) return false;
+  if (!isDone(mark) || status.type !== "tag" || status.existing !== undefined || boxes.size === 0) return false;
   const ticked = new Set(edits.map((edit) => edit.start));
   return status.saidByBoxes && [...boxes.values()].every((at) => ticked.has(at) || source[at] !== " ");
 }

@@ -370,3 +370,124 @@ describe("Task Master", () => {
     expect(markPlanFile(plan, MASTER_FILE, source, { phase: "4", status: "failed", tasksDone: [] })).toBe(source);
   });
 });
+
+const STORY = "stories/2-3-reset-password.md";
+const SPRINT = "stories/sprint-status.yaml";
+const SPRINT_FILES = {
+  [SPRINT]: `# how far it is
+project: "Shop"
+development_status:
+  epic-2: in-progress
+  2-1-log-in: done
+  2-3-reset-password: ready-for-dev   # next
+  2-4-log-out: backlog
+  epic-2-retrospective: optional
+`,
+  [STORY]: PLANS.bmad,
+  "stories/2-1-log-in.md": "# Story 2.1: Log in\n\nStatus: done\n\n## Tasks / Subtasks\n\n- [x] Task 1: The form\n",
+};
+
+describe("BMAD", () => {
+  test("a story is a phase: its innermost boxes are tasks, criteria know them, commands are gates and no phase", () => {
+    const { plan, boxes, diagnostics } = parsed(STORY, { [STORY]: PLANS.bmad });
+    expect([plan.format, plan.title]).toEqual(["bmad", "Story 2.3: Reset a password"]);
+    expect(plan.goal).toContain("so that I can get in again");
+    expect(brief(plan)).toEqual([["2.3", "Reset a password", ""]]);
+    expect(tasksOf(plan)).toEqual([["1.1", "2.1", "2.2", "3"]]);
+    expect(plan.phases[0]?.tasks.map(({ ticked }) => ticked)).toEqual([true, false, false, false]);
+    expect(plan.phases[0]?.criteria).toEqual([
+      "AC 1 (task 2): Given a known address, When it is entered, Then a mail is sent",
+      "AC 2 (task 1): Given a token that is an hour old, Then it is refused",
+      "Reviewed by somebody else",
+    ]);
+    expect(plan.phases[0]?.gates.map(({ check }) => check)).toEqual([
+      { type: "command", command: "npm run lint" },
+      { type: "command", command: "npm test" },
+    ]);
+    expect(boxes).toBe(8);
+    expect(diagnostics.filter(({ message }) => /box/.test(message))).toEqual([]);
+  });
+
+  test("a sprint's stories in order; what has no file is said, what is done or in review is done", () => {
+    const { plan, diagnostics } = parsed(SPRINT, SPRINT_FILES);
+    expect(plan.title).toBe("Shop: sprint");
+    expect(brief(plan)).toEqual([
+      ["2.1", "Log in", ""],
+      ["2.3", "Reset a password", "2.1"],
+    ]);
+    expect(plan.phases.map(({ mark }) => mark)).toEqual(["done", undefined]);
+    expect(plan.files).toEqual([SPRINT, "stories/2-1-log-in.md", STORY]);
+    expect(diagnostics.map(({ line, message }) => `${line}: ${message}`)).toContain(
+      "7: The story 2-4-log-out (backlog) has no file stories/2-4-log-out.md: it is left out.",
+    );
+  });
+
+  test("boxes are ticked with those above them, and the status moves to review in both files; nothing else changes", () => {
+    const { plan } = parsed(SPRINT, SPRINT_FILES);
+    const some = { phase: "2.3", status: undefined, tasksDone: ["1.1", "2.1"] };
+    expect(markPlanFile(plan, STORY, PLANS.bmad, some)).toBe(PLANS.bmad.replace("- [ ]2.1", "- [x]2.1"));
+    const done = { phase: "2.3", status: "done" as const, tasksDone: ["1.1", "2.1", "2.2", "3"] };
+    const story = markPlanFile(plan, STORY, PLANS.bmad, done);
+    expect(story).toBe(
+      PLANS.bmad
+        .replace("ready-for-dev", "review")
+        .replace("- [ ]2.1", "- [x]2.1")
+        .replace("- [ ] 2.2", "- [x] 2.2")
+        .replace("- [ ] Task 2", "- [x] Task 2")
+        .replace("- [ ] Task 3", "- [x] Task 3")
+        .replace("- [ ] `npm run lint`", "- [x] `npm run lint`"),
+    );
+    const sprint = markPlanFile(plan, SPRINT, SPRINT_FILES[SPRINT], done);
+    expect(sprint).toBe(SPRINT_FILES[SPRINT].replace("ready-for-dev   #", "review   #"));
+    const again = parsed(SPRINT, { ...SPRINT_FILES, [STORY]: story, [SPRINT]: sprint }).plan;
+    expect(again.phases.map(({ mark }) => mark)).toEqual(["done", "done"]);
+    expect(tasksOf(again)).toEqual(tasksOf(plan));
+  });
+
+  const story = (body: string) => `# Story 1.1: A\n\n${body}\n## Tasks / Subtasks\n\n- [ ] Task 1: a\n`;
+  const gatesOf = (text: string) =>
+    parsed("1-1-a.md", { "1-1-a.md": `${story("Status: x\n")}\n## Quality Gates\n\n${text}\n` }).plan.phases[0];
+
+  test("a command that is only mentioned, or that does more than check, is no gate", () => {
+    const found = gatesOf(
+      "- do not run `git push origin main`\n- `npm run deploy` after the review\n- `GET /health` returns 200\n- `User model` has an email\n- [ ] Run: `npm run lint`\n- [ ] No `console.log` left, `npm test` before\n\n```bash\n# all\n$ npm test\n```\n",
+    );
+    expect(found?.gates.map(({ name }) => name).toSorted()).toEqual(["npm run lint", "npm test"]);
+    expect(found?.criteria).toHaveLength(5);
+  });
+
+  test.each([
+    ["Status: ready-for-dev <!-- by SM -->\n", "Status: review <!-- by SM -->\n"],
+    ["Status:\n", "Status: review\n"],
+    ["**Status:** drafted\n", "**Status:** review\n"],
+    ["## Status\n\nDraft\n", "## Status\n\nreview\n"],
+    ["Status: done\n", "Status: done\n"],
+    ["Status: x\n\n```\nstatus: 200\n```\n", "Status: review\n\n```\nstatus: 200\n```\n"],
+    ["Words.\n\n## Notes\n\nStatus: 404 is returned\n", "Words.\n\n## Notes\n\nStatus: 404 is returned\n"],
+  ])("only the word of its own status changes: %j", (before, after) => {
+    const file = "1-1-a.md";
+    const { plan } = parsed(file, { [file]: story(before) });
+    const marked = markPlanFile(plan, file, story(before), { phase: "1.1", status: "done", tasksDone: [] });
+    expect(marked).toBe(story(after));
+  });
+
+  test("a sprint's story without a status gets one, and the reviewer's word stays", () => {
+    const sprint = "development_status:\n  1-1-a:\n  1-2-b: done\n";
+    const files = { "sprint-status.yaml": sprint, "1-1-a.md": story(""), "1-2-b.md": story("").replace("1.1", "1.2") };
+    const { plan } = parsed("sprint-status.yaml", files);
+    const mark = (text: string, phase: string) =>
+      markPlanFile(plan, "sprint-status.yaml", text, { phase, status: "done", tasksDone: [] });
+    expect(mark(mark(sprint, "1.1"), "1.2")).toBe("development_status:\n  1-1-a: review\n  1-2-b: done\n");
+  });
+
+  test("a number that belongs to the words is no id", () => {
+    const text = story("").replace("Task 1: a", "2FA setup\n- [ ] 404 page\n- [ ] 3 retries\n- [ ] 4. Last");
+    const { plan } = parsed("s.md", { "s.md": text });
+    expect(plan.phases[0]?.tasks.map(({ id, title }) => `${id} ${title}`)).toEqual([
+      "1 2FA setup",
+      "2 404 page",
+      "3 3 retries",
+      "4 Last",
+    ]);
+  });
+});

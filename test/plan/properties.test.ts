@@ -146,8 +146,10 @@ describe("any document", () => {
           // Where a phase is its own only task, its box says both.
           if (plan.format === "kiro" && tasks[0]?.id === id) continue;
           if (mark === undefined && SAID_BY_BOXES.has(plan.format) && tasks.length > 0) continue;
-          // A box has no word for a failure.
-          expect(said[index]).toBe(plan.format === "kiro" && mark === "failed" ? plan.phases[index]?.mark : mark);
+          // Some have no word for a failure, and a story without a status has no place for one.
+          const wordless = ["kiro", "bmad"].includes(plan.format);
+          if (plan.format === "bmad" && !/^\**status\**\s*:/im.test(source)) continue;
+          expect(said[index]).toBe(wordless && mark === "failed" ? plan.phases[index]?.mark : mark);
         }
         expect(again.phases.map((phase) => phase.tasks.every((task) => task.ticked))).toEqual(
           plan.phases.map(() => true),

@@ -312,4 +312,41 @@ ${fence}bash
 - [ ] and this
 ${fence}
 `,
+  bmad: `# Story 2.3: Reset a password
+
+Status: ready-for-dev
+
+## Story
+
+As a user, I want to reset my password, so that I can get in again.
+
+## Acceptance Criteria
+
+1. **Given** a known address, **When** it is entered, **Then** a mail is sent
+2. **Given** a token that is an hour old, **Then** it is refused
+
+## Tasks / Subtasks
+
+- [x] Task 1: The token (AC: 2)
+  - [x] 1.1 Make it in \`src/token.ts\`
+- [ ] Task 2: The mail (AC: #1)
+  - [ ]2.1 Write it
+  - [ ] 2.2 Send it
+- [ ] Task 3: Documents
+
+## Quality Gates
+
+- [ ] \`npm run lint\` has no error
+- [ ] Reviewed by somebody else
+
+## Verification
+
+**Commands:**
+
+- \`npm test\` -- expected: all pass
+
+## Dev Notes
+
+- Nothing.
+`,
 };

@@ -16,7 +16,7 @@ import { type Draft, emptyPhase, type FormRead, inOrder } from "../draft.js";
 import { DEPENDS, type Field, fieldsOf, findField, STATUS } from "../fields.js";
 import type { Form } from "../form.js";
 import { readCommandList, readCriterionGates, readGateItems, testGate } from "../gates.js";
-import { type StatusSite, tagSite } from "../mark-sites.js";
+import { type StatusSite, tagSite, untagged } from "../mark-sites.js";
 import { codesOf, endOf, itemsOf, startOf, textOf } from "../markdown.js";
 import type { Diagnostic, Gate, PlanOptions } from "../model.js";
 import { markOf } from "../statuses.js";
@@ -98,7 +98,7 @@ function readSection(
   options: PlanOptions,
 ): Named {
   const { file, source } = document;
-  const match = form.exec(section.title.replace(/\s*\[(COMPLETED?|DONE|FAILED)\]\s*/i, " ").trim());
+  const match = form.exec(untagged(section.title));
   const id = match?.[1] ?? section.title;
   const content = contentOf(document, section);
   const fields = fieldsOf(content, source);
@@ -230,7 +230,7 @@ function readChecklist(document: Document, options: PlanOptions): FormRead {
     const { site, mark } = tagSite(source, section.heading, true);
     const last = content.at(-1);
     const text = source.slice(startOf(section.heading), last === undefined ? endOf(section.heading) : endOf(last));
-    const title = section.title.replace(/\s*\[(COMPLETED?|DONE|FAILED)\]\s*$/i, "").trim() || `Part ${id}`;
+    const title = untagged(section.title) || `Part ${id}`;
     const allTicked = boxes.length > 0 && boxes.every((box) => box.task.ticked);
     return {
       phase: {

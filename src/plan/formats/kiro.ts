@@ -164,13 +164,16 @@ function judgeWith(
   before: Draft,
   { box, title }: Parent,
   file: string,
-  { testCommand }: PlanOptions,
+  { testCommand, projectGates }: PlanOptions,
   diagnostics: Diagnostic[],
 ): void {
   const { phase } = before;
   const tasks = phase.tasks.map(({ id }) => id);
   before.sites = { ...before.sites, groups: [...(before.sites.groups ?? []), { at: box.at, tasks }] };
-  const command = testCommand ?? codesOf(box.item.children).find((code) => /\b(test|check|build)\b/.test(code));
+  const command =
+    testCommand ??
+    projectGates?.tests ??
+    codesOf(box.item.children).find((code) => /^\S+\s/.test(code) && /\b(test|check|build)\b/.test(code));
   if (command !== undefined) {
     const gate: Gate = { ...testGate(command, file, box.line), name: title.slice(0, 80) };
     phase.gates.push({ ...gate, id: `g${phase.gates.length + 1}` });

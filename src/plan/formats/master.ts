@@ -7,7 +7,7 @@ import type { Field } from "../fields.js";
 import type { Form } from "../form.js";
 import type { Sites, StatusSite } from "../mark-sites.js";
 import { descendantsOf, endOf, lineOf, startOf, textOf } from "../markdown.js";
-import type { Diagnostic, Phase, Plan, PlanOptions, ReadPlanFile } from "../model.js";
+import { type Diagnostic, isDone, type Phase, type Plan, type PlanOptions, type ReadPlanFile } from "../model.js";
 import { markOf } from "../statuses.js";
 import { readPhaseFile, subPhases } from "./phase-file.js";
 
@@ -144,7 +144,7 @@ function apart(phase: Phase, subs: Draft[], lastOf: Map<string, string>): Draft[
   const [first] = subs;
   if (first !== undefined) first.phase.dependsOn = phase.dependsOn;
   lastOf.set(phase.id, subs.at(-1)?.phase.id ?? phase.id);
-  const mark = phase.mark === "done" ? "done" : undefined;
+  const mark = isDone(phase.mark) ? "done" : undefined;
   return subs.map((draft) => ({ ...draft, phase: { ...draft.phase, mark: draft.phase.mark ?? mark } }));
 }
 

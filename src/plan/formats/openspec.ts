@@ -6,7 +6,7 @@ import { readCheckboxes } from "../checkboxes.js";
 import { type Document, ownContentOf, readDocument, type Section, titleOf } from "../document.js";
 import { type Draft, emptyPhase, type FormRead, inOrder } from "../draft.js";
 import { besideOf, type Form, folderOf } from "../form.js";
-import { tagSite } from "../mark-sites.js";
+import { tagSite, untagged } from "../mark-sites.js";
 import { endOf, startOf, textOf } from "../markdown.js";
 import type { ReadPlanFile } from "../model.js";
 import { withOwnIds } from "../own-ids.js";
@@ -56,7 +56,7 @@ function groupOf(document: Document, section: Section, n: number, beside: readon
   const { file, source } = document;
   const content = ownContentOf(document, section);
   const { site, mark } = tagSite(source, section.heading, true);
-  const [, number, name] = GROUP.exec(section.title.replace(/\s*\[(COMPLETED?|DONE|FAILED)\]\s*$/i, "")) ?? [];
+  const [, number, name] = GROUP.exec(untagged(section.title)) ?? [];
   const id = number ?? String(n + 1);
   const boxes = withOwnIds(
     readCheckboxes(document, content, id).map(({ task, at }) => {

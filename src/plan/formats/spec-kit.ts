@@ -6,7 +6,7 @@ import { readCheckboxes } from "../checkboxes.js";
 import { contentOf, type Document, goalOf, readDocument, type Section, sourceOf, titleOf } from "../document.js";
 import { type Draft, emptyPhase, type FormRead, inOrderIfCircular } from "../draft.js";
 import { besideOf, type Form, folderOf } from "../form.js";
-import { tagSite } from "../mark-sites.js";
+import { tagSite, untagged } from "../mark-sites.js";
 import { itemParagraph, itemsOf, textOf } from "../markdown.js";
 import type { Diagnostic, ReadPlanFile, Task } from "../model.js";
 import { withOwnIds } from "../own-ids.js";
@@ -80,7 +80,7 @@ function storyOf(
   const { site, mark } = tagSite(source, section.heading, true);
   const allTicked = boxes.length > 0 && boxes.every(({ task }) => task.ticked);
   const phase = {
-    ...emptyPhase(file, section.line, id, titleWithout(rest), sourceOf(document, section)),
+    ...emptyPhase(file, section.line, id, untagged(rest), sourceOf(document, section)),
     tasks: boxes.map(({ task }) => task),
     mark: mark ?? (allTicked ? ("done" as const) : undefined),
     files: [...new Set(boxes.flatMap(({ task }) => pathsIn(task.title)))],
@@ -99,8 +99,6 @@ function storyOf(
     ),
   };
 }
-
-const titleWithout = (text: string): string => text.replace(/\s*\[(COMPLETED?|DONE|FAILED)\]\s*$/i, "").trim();
 
 function kindOf(title: string, story: string | undefined): Story["kind"] {
   if (/^set-?up\b/i.test(title)) return "setup";

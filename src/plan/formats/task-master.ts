@@ -6,6 +6,7 @@ import { isMap, isScalar, isSeq, type Node, parseDocument, type YAMLMap } from "
 import type { Document } from "../document.js";
 import { type Draft, emptyPhase, type FormRead } from "../draft.js";
 import { besideOf, type Form } from "../form.js";
+import { lineAt } from "../line-at.js";
 import type { WordSite } from "../mark-sites.js";
 import type { Diagnostic, PlanOptions, ReadPlanFile, Task } from "../model.js";
 
@@ -61,13 +62,21 @@ function readTaskMaster(document: Document, read: ReadPlanFile, { tag }: PlanOpt
   const tags = tagsIn(source);
   const wanted = tag ?? currentTag(document, read);
   const chosen = tags.has(wanted) ? wanted : ([...tags.keys()][0] ?? "");
-  const lines = lineCounter(source);
+  const lines = lineAt(source);
   const entries = (tags.get(chosen) ?? []).map((map) => entryOf(map, lines, ""));
   const diagnostics: Diagnostic[] = [];
   const at = (line: number, message: string, fix: string): void =>
     void diagnostics.push({ severity: "warning", file, line, message, fix });
-  if (tag !== undefined && !tags.has(tag))
-    at(1, `There is no tag ${tag}; taken is ${chosen}.`, `Tags: ${[...tags.keys()].join(", ")}.`);
+  if (tag !== undefined && !tags.has(tag)) {
+    const fix = `Its tags: ${[...tags.keys()].map((name) => name || "(none)").join(", ")}.`;
+    diagnostics.push({
+      severity: "error",
+      file,
+      line: 1,
+      message: `There is no list of tasks with the tag ${tag}.`,
+      fix,
+    });
+  }
   const open = entries.filter(({ status }) => !LEFT.has(status));
   for (const { id, status, line } of entries.filter((entry) => LEFT.has(entry.status)))
     at(
@@ -94,25 +103,12 @@ function currentTag(document: Document, read: ReadPlanFile): string {
   return named ?? "master";
 }
 
-function lineCounter(source: string): (offset: number) => number {
-  const starts = [...source.matchAll(/\n/g)].map(({ index }) => index);
-  return (offset) => {
-    let [low, high] = [0, starts.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((starts[middle] ?? 0) < offset) low = middle + 1;
-      else high = middle;
-    }
-    return low + 1;
-  };
-}
-
 const textAt = (map: YAMLMap, key: string): string => {
   const value = map.get(key);
   return typeof value === "string" || typeof value === "number" ? String(value).trim() : "";
 };
 
-function entryOf(map: YAMLMap, lineAt: (offset: number) => number, parent: string): Entry {
+function entryOf(map: YAMLMap, lineOf: (offset: number) => number, parent: string): Entry {
   const own = textAt(map, "id");
   const id = parent === "" || own.startsWith(`${parent}.`) ? own : `${parent}.${own}`;
   const status = map.get("status", true) as Node | undefined;
@@ -126,8 +122,14 @@ function entryOf(map: YAMLMap, lineAt: (offset: number) => number, parent: strin
     site:
       range === undefined || range === null
         ? undefined
-        : { type: "word", start: range[0], end: range[1], done: '"done"' },
-    line: lineAt(map.range?.[0] ?? 0),
+        : {
+            type: "word",
+            start: range[0],
+            end: range[1],
+            done: '"done"',
+            says: DONE.has(textAt(map, "status").toLowerCase()) ? "done" : undefined,
+          },
+    line: lineOf(map.range?.[0] ?? 0),
     dependencies: isSeq(dependencies)
       ? dependencies.items.map((item) => String(isScalar(item) ? item.value : item))
       : [],
@@ -137,7 +139,7 @@ function entryOf(map: YAMLMap, lineAt: (offset: number) => number, parent: strin
       testStrategy: textAt(map, "testStrategy"),
       priority: textAt(map, "priority"),
     },
-    subtasks: isSeq(subtasks) ? subtasks.items.flatMap((item) => (isMap(item) ? [entryOf(item, lineAt, id)] : [])) : [],
+    subtasks: isSeq(subtasks) ? subtasks.items.flatMap((item) => (isMap(item) ? [entryOf(item, lineOf, id)] : [])) : [],
   };
 }
 

@@ -1,0 +1,2 @@
+/** What stands where the user has to write something. */
+export const BLANK = "…";
