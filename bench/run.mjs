@@ -8,6 +8,7 @@ for (const name of process.argv.slice(2).length > 0
       "startup",
       "events",
       "plan",
+      "audit",
       "latency",
       "decide",
       "parallel",

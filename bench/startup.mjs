@@ -1,23 +1,57 @@
-// `segno --version` against a bare `node -e 0`.
-import { execFileSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { median, report, timed } from "./measure.mjs";
+// Every command that starts no agent against a bare `node -e 0`, in a repository with a small plan and a run of it.
+import { spawn, spawnSync } from "node:child_process";
+import { startStandIn } from "../build/rehearsal/server.js";
+import { worker } from "../build/rehearsal/worker.js";
+import { agentEnv, median, planOf, repository, SEGNO, table } from "./measure.mjs";
 
-const SEGNO = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
-const run = (args) => timed(() => execFileSync(process.execPath, args, { stdio: "ignore" }));
-const [bare, version, help] = [[], [], []];
-for (let n = 0; n < 25; n++) {
-  bare.push(run(["-e", "0"]));
-  version.push(run([SEGNO, "--version"]));
-  help.push(run([SEGNO, "--help"]));
+const TIMES = Number(process.env.TIMES ?? 15);
+const AIM = 2.5;
+const COMMANDS = [
+  "--version",
+  "--help",
+  "audit PLAN.md",
+  "forecast PLAN.md",
+  "run PLAN.md --force --dry-run",
+  "status",
+  "runs",
+  "report",
+  "logs",
+  "gate",
+  "diff",
+  "config",
+  "clean --dry-run",
+  "init --plan NEW",
+];
+
+const standIn = await startStandIn({
+  window: 200_000,
+  behaviour: worker({ charsPerTask: 100, onTask: () => {}, onRefused: () => {} }),
+});
+const env = agentEnv(standIn.url);
+const cwd = repository(planOf(3));
+const ended = await new Promise((resolve) =>
+  spawn(process.execPath, [SEGNO, "run", "PLAN.md", "--json"], { cwd, env, stdio: "ignore" }).on("exit", resolve),
+);
+await standIn.close();
+if (ended !== 0) throw new Error(`the run ended with ${ended}`);
+
+function timed(args) {
+  const began = performance.now();
+  const { status } = spawnSync(process.execPath, args, { cwd, env, stdio: "ignore" });
+  if (status !== 0) throw new Error(`${args.join(" ")} ended with ${status}`);
+  return performance.now() - began;
 }
-const base = median(bare);
-report("start-up", [
-  ["node -e 0", `${base.toFixed(0)} ms`],
-  [
-    "segno --version",
-    `${median(version).toFixed(0)} ms, ${(median(version) / base).toFixed(2)} times`,
-    "1.5 times, never above 2.5",
-  ],
-  ["segno --help", `${median(help).toFixed(0)} ms, ${(median(help) / base).toFixed(2)} times`],
-]);
+
+const times = new Map([["node -e 0", []], ...COMMANDS.map((command) => [command, []])]);
+for (let n = 0; n < TIMES; n++) {
+  times.get("node -e 0").push(timed(["-e", "0"]));
+  for (const command of COMMANDS) times.get(command).push(timed([SEGNO, ...command.split(" ")]));
+}
+const base = median(times.get("node -e 0"));
+console.log(`\nstart-up (median of ${TIMES}; aim: at most ${AIM} times)`);
+console.log(
+  table(
+    ["command", "ms", "times"],
+    [...times].map(([name, all]) => [name, median(all).toFixed(0), (median(all) / base).toFixed(2)]),
+  ),
+);

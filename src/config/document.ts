@@ -1,4 +1,5 @@
 /** `docs/configuration.md`, made from the schema so that the two cannot differ. */
+import { stringify } from "yaml";
 import { z } from "zod";
 import { configSchema } from "./schema.js";
 
@@ -16,14 +17,23 @@ const keys = (): [string, KeySchema][] =>
     (z.toJSONSchema(configSchema, { io: "input" }) as unknown as { properties: Record<string, KeySchema> }).properties,
   );
 
-/** A configuration in which every key is explained and none is set. */
-export function configurationFile(): string {
+/** A key that is set, with a word on why. */
+export interface SetKey {
+  key: string;
+  value: unknown;
+  why: string;
+}
+
+/** A configuration in which every key is explained, and only these are set. */
+export function configurationFile(set: readonly SetKey[] = []): string {
   // The threshold's other name is for files that come from elsewhere.
-  const own = keys().filter(([key]) => key !== "context_restart_threshold");
+  const chosen = new Set(set.map(({ key }) => key));
+  const own = keys().filter(([key]) => key !== "context_restart_threshold" && !chosen.has(key));
   const parts = own.map(
     ([key, schema]) => `# ${(schema.description ?? "").replaceAll("\n", "\n# ")}\n# ${exampleOf(key, schema)}\n`,
   );
-  return `# Segno's configuration. Remove the # in front of a key to set it; \`segno config\` shows what counts.\n\n${parts.join("\n")}`;
+  const said = set.map(({ key, value, why }) => `# ${why.replaceAll("\n", "\n# ")}\n${stringify({ [key]: value })}`);
+  return `# Segno's configuration. Remove the # in front of a key to set it; \`segno config\` shows what counts.\n\n${[...said, ...parts].join("\n")}`;
 }
 
 export function configurationPage(): string {
@@ -85,4 +95,6 @@ const EXAMPLES: Partial<Record<keyof typeof configSchema.shape, string | number>
   context_limit: 150_000,
   test_command: "npm test",
   gates: "{coverage: npm run coverage, review: manual}",
+  project_gates: "{tests: npm test, lint: npm run lint}",
+  tag: "my-feature",
 };

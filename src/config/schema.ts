@@ -261,6 +261,23 @@ export const configSchema = z.strictObject({
     .record(z.string().min(1), z.string().min(1))
     .default({})
     .describe("Commands for gates that the plan only names, or `manual` for those a person must judge."),
+  project_gates: z
+    .record(z.string().min(1), z.string().min(1))
+    .default({})
+    .describe(
+      "Gates of every phase that has no command of its own to judge it, by name: the project's own checks. `segno init` writes what it finds.",
+    ),
+  gates_found: z
+    .enum(["use", "ask", "off"])
+    .default("use")
+    .describe(
+      "Where neither the plan nor the configuration has a gate: `use` the tests, type check and lint that the project's manifests name, as far as they pass before the first phase; `ask` which of the found commands to use, at a terminal; or `off`.",
+    ),
+  tag: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Which list of tasks of a file that holds several (Task Master's tags); its own current one if not set."),
   optional_tasks: z
     .boolean()
     .default(false)
@@ -328,10 +345,10 @@ export const configSchema = z.strictObject({
       "What happens when a phase passes in a way that looks wrong: a gate far faster than usual, nothing changed at all, tests deleted or skipped, a gate's own script, test command, settings or threshold changed. `note` (or `warn`) says it; `ask` also asks the agent, in the same session, to take back or explain what undermines the gates; `fail` fails the phase.",
     ),
   verify: z
-    .enum(["off", "agent"])
-    .default("off")
+    .enum(["ungated", "agent", "off"])
+    .default("ungated")
     .describe(
-      "`agent`: a fresh session that sees only the acceptance criteria and the diff judges each phase; `--quality` sets it for a run.",
+      "Who judges a phase beside its gates: a fresh session that sees only its acceptance criteria (or its tasks, where it has none) and the diff. `ungated`: phases without a gate; `agent`: every phase (`--quality` sets it for a run); `off`: none, and a phase without a gate is done, not verified.",
     ),
   on_failure: z
     .enum(["continue", "stop"])

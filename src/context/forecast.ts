@@ -35,6 +35,8 @@ export interface PhaseShape {
   /** Tokens of Segno's own prompt for it, and of the files it names. */
   prompt: number;
   files: number;
+  /** Whether a session judges it, because no gate does. */
+  judged?: boolean | undefined;
 }
 
 export interface ForecastSettings {
@@ -86,6 +88,8 @@ const COMPLEXITY: [RegExp, number][] = [
 const FULL = 80;
 /** What independent verification and remediation add to a phase: a session each, of about a third of its work. */
 const QUALITY = 1.7;
+/** Calls of a session that judges a phase without gates: it looks at some files, and says what it found. */
+const JUDGING_CALLS = 4;
 
 export function forecastPlan(
   phases: readonly PhaseShape[],
@@ -111,9 +115,10 @@ export function forecastPlan(
         ? economic({ tasks, calls, work, start, budget })
         : filled({ calls, work, start, budget, room: roomOf(settings.context_soft, start, budget, window) });
     const quality = flags.quality === true ? QUALITY : 1;
-    const tokens = Math.round(prompts * quality);
-    const written = (work + sessions * start) * quality;
-    const output = calls * per.output * quality;
+    const judging = shape.judged === true && flags.quality !== true ? JUDGING_CALLS : 0;
+    const tokens = Math.round(prompts * quality + judging * start);
+    const written = (work + sessions * start) * quality + (judging > 0 ? start : 0);
+    const output = calls * per.output * quality + judging * per.output;
     const cost =
       model === undefined
         ? undefined
@@ -128,8 +133,8 @@ export function forecastPlan(
       work,
       context,
       percent,
-      sessions,
-      calls,
+      sessions: sessions + (judging > 0 ? 1 : 0),
+      calls: calls + judging,
       tokens,
       cost_usd: cost === undefined ? null : Math.round(cost * 100) / 100,
       split: percent > FULL && shape.tasks.length > 1 ? taskGroups(shape.tasks, fits) : [],

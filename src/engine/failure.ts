@@ -14,6 +14,8 @@ export type Failure =
   | { type: "usage"; what: string; fix: string }
   | { type: "plan"; diagnostics: Diagnostic[] }
   | { type: "plan-outside"; file: string; top: string }
+  /** None or several where one is meant; `folder`: as it was given, or undefined where nothing was. */
+  | { type: "which-plan"; folder: string | undefined; candidates: string[] }
   | { type: "config"; problems: ConfigProblem[] }
   | { type: "repository"; problem: RepositoryProblem; detail: string }
   | { type: "dirty"; files: string[] }

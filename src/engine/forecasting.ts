@@ -29,6 +29,7 @@ export function forecastOf(
     complexity: phase.complexity,
     prompt: roughTokens(workPrompt(firstView(plan, phase)).text),
     files: namedFiles(phase).reduce((sum, path) => sum + tokensOfFile(top, path), 0),
+    judged: config.verify === "ungated" && phase.gates.length === 0,
   }));
   return forecastPlan(shapes, config, learned, flags, priceOf);
 }

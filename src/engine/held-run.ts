@@ -49,6 +49,8 @@ export interface HeldRun {
   gateEnv: Record<string, string>;
   /** Load no settings of the user or the project: rehearsals and tests. */
   isolated: boolean;
+  /** Whether gates that pass are also run without the phase's work, to tell which can fail at all: rehearsals. */
+  triesGates: boolean;
   permissions: PermissionLevel;
   /** Reads a plan file of the checkout. */
   readPlanFile: ReadPlanFile;
@@ -89,6 +91,7 @@ export interface Equipment {
   agentEnv: Record<string, string>;
   gateEnv: Record<string, string>;
   isolated: boolean;
+  triesGates?: boolean | undefined;
   permissions: PermissionLevel;
   worktrees: string;
   onEvent: (event: RunEvent) => void;
@@ -127,6 +130,7 @@ export function heldRun(parts: Parts, equipment: Equipment): HeldRun {
     agentEnv,
     gateEnv,
     isolated,
+    triesGates: equipment.triesGates === true,
     permissions,
     readPlanFile,
     writePlanFile,

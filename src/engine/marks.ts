@@ -98,6 +98,7 @@ export interface SaidPart {
 
 const WORDS: Partial<Record<string, string>> = {
   done: "Done",
+  unverified: "Done",
   skipped: "Skipped",
   failed: "Failed",
   waiting: "Pending",

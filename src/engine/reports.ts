@@ -13,6 +13,7 @@ import { judgeVerdicts } from "../handover/review.js";
 import { TOOL_ANSWERS } from "../handover/tool-answers.js";
 import type { Task } from "../plan/model.js";
 import { namedTask } from "../plan/named-task.js";
+import { criteriaOf } from "../plan/review.js";
 import type { Purpose } from "../run/command.js";
 import type { BlobRef, Fact } from "../run/event.js";
 import type { PhaseResult } from "../run/outcome.js";
@@ -78,7 +79,7 @@ export class Reports {
       verdict: async ({ criteria }) => {
         if (this.#place.purpose !== "verify") return TOOL_ANSWERS.noVerdict;
         const { top } = checkoutOf(this.#held, this.#place.phase);
-        const verdicts = judgeVerdicts(phase.criteria, criteria, (path) => existsSync(join(top, path)));
+        const verdicts = judgeVerdicts(criteriaOf(phase), criteria, (path) => existsSync(join(top, path)));
         await this.#keep({ type: "verdict-reported", ...this.#at, verdicts });
         return TOOL_ANSWERS.verdict;
       },

@@ -11,6 +11,7 @@ import { asGitError, Git, GitError } from "../git/git.js";
 import { restoreBranch } from "../git/restore.js";
 import { changedSince, type Opened, openRepository, stagedPaths } from "../git/start.js";
 import { ensureWorktree, worktreeOf } from "../git/worktree.js";
+import { isDone } from "../plan/model.js";
 import { parsePlan } from "../plan/parse.js";
 import type { Command } from "../run/command.js";
 import type { Fact, RunEvent } from "../run/event.js";
@@ -26,8 +27,8 @@ import { holdRun } from "./hold.js";
 import { LiveRun } from "./live-run.js";
 import { isOfRun } from "./marker.js";
 import { type PlanFiles, planFiles } from "./plan-files.js";
+import { planOptions } from "./plan-options.js";
 import { readPromptTexts } from "./prompt-texts.js";
-import { planOptions } from "./start.js";
 import { postWarden } from "./warden.js";
 
 /** The state a journal leads to; its first event is always there. */
@@ -190,7 +191,7 @@ function honourMarks({ plan, config, format, phases }: RunState, files: PlanFile
   if (!parsed.ok) return [];
   return parsed.plan.phases.flatMap(({ id, mark }): Fact[] => {
     const step = phases.get(id)?.step;
-    if (mark !== "done" || (step !== "waiting" && step !== "failed")) return [];
+    if (!isDone(mark) || (step !== "waiting" && step !== "failed")) return [];
     return [{ type: "skip-requested", phase: id, by: "marked as done in the plan" }];
   });
 }

@@ -1,25 +1,28 @@
 /** Begins a run: looks before it leaps, then writes the first event. */
-import { relative, resolve } from "node:path";
+import { relative } from "node:path";
 import { shortcomings } from "../agents/agent.js";
 import type { Config } from "../config/schema.js";
 import { seenRepair } from "../context/forecast.js";
-import { promptBudget } from "../context/prompt-budget.js";
+import type { FoundCheck } from "../gates/found/check.js";
 import { takeBranch } from "../git/branch.js";
 import type { Git } from "../git/git.js";
 import { tasksInGit } from "../git/history.js";
-import { type Opened, openRepository } from "../git/start.js";
-import type { FormatName, ParsedPlan, Plan, PlanOptions } from "../plan/model.js";
+import { type Opened, type Opening, openRepository } from "../git/start.js";
+import { type FormatName, isDone, type ParsedPlan, type Plan, type PlanOptions } from "../plan/model.js";
 import { parsePlan } from "../plan/parse.js";
 import { markPlanFile } from "../plan/write-back.js";
 import { redactor } from "../secrets/redact.js";
 import type { Store } from "../store/store.js";
 import { bad, type Failure, good, type Result } from "./failure.js";
+import { findPlan } from "./find-plan.js";
 import { forecastOf } from "./forecasting.js";
+import { checksOf, hasGates, type Tried, tryChecks } from "./found-gates.js";
 import { type Handoff, readHandoffs } from "./handoff.js";
 import { type Equipment, type HeldRun, heldRun } from "./held-run.js";
 import { holdRun } from "./hold.js";
 import { LiveRun } from "./live-run.js";
-import { isInside, type PlanFiles, planFiles } from "./plan-files.js";
+import { type PlanFiles, planFiles } from "./plan-files.js";
+import { planOptions } from "./plan-options.js";
 import { readPromptTexts } from "./prompt-texts.js";
 import { newRunId, prepareSegnoFolder } from "./runs.js";
 import { postWarden } from "./warden.js";
@@ -31,28 +34,20 @@ export interface Prepared {
   parsed: Extract<ParsedPlan, { ok: true }>;
 }
 
-export const planOptions = (config: Config, format: FormatName | undefined): PlanOptions => ({
-  format,
-  gates: config.gates,
-  testCommand: config.test_command,
-  subPhases: config.sub_phases,
-  optionalTasks: config.optional_tasks ?? false,
-  promptTokens: promptBudget(config.prompt_budget, config.context_limit),
-});
-
+/** `plan`: a file, a folder that holds one, or undefined for the only one there is. */
 export async function preparePlan(
   cwd: string,
-  plan: string,
+  plan: string | undefined,
   options: PlanOptions,
-  branch = "current",
+  opening: Opening = {},
 ): Promise<Result<Prepared>> {
-  const repository = await openRepository(cwd, { detached: branch !== "current" });
+  const repository = await openRepository(cwd, opening);
   if (!repository.ok) return bad({ type: "repository", problem: repository.problem, detail: repository.detail });
   const { top } = repository.git;
-  const path = resolve(cwd, plan);
-  if (!isInside(top, path)) return bad({ type: "plan-outside", file: plan, top });
+  const found = await findPlan(top, cwd, plan, options);
+  if (!found.ok) return found;
   const files = planFiles(top);
-  const parsed = parsePlan(relative(top, path), files.read, options);
+  const parsed = parsePlan(found.value, files.read, options);
   return parsed.ok ? good({ repository, files, parsed }) : bad({ type: "plan", diagnostics: parsed.diagnostics });
 }
 
@@ -69,18 +64,32 @@ export interface StartOptions {
   format?: FormatName | undefined;
   /** Somebody is at the terminal. */
   attended?: boolean | undefined;
+  /** Where the plan has no gate: which of the project's own checks may be run (default: the safe ones). */
+  choose?: ((checks: readonly FoundCheck[]) => Promise<readonly FoundCheck[] | undefined>) | undefined;
+  /** Something that takes a while is about to begin. */
+  say?: ((text: string) => void) | undefined;
+  /** The user wants to stop before it has begun. */
+  signal?: AbortSignal | undefined;
 }
 
 export async function startRun(
   store: Store,
-  { repository, files, parsed }: Prepared,
-  options: StartOptions,
+  prepared: Prepared,
+  given: StartOptions,
   equipment: Equipment,
 ): Promise<Result<HeldRun>> {
+  const { repository, files } = prepared;
   const { git, head, untracked } = repository;
-  const { plan } = parsed;
-  const dirty = options.allowDirty ? undefined : await dirtyTree({ repository, files, parsed });
+  const dirty = given.allowDirty ? undefined : await dirtyTree(prepared);
   if (dirty !== undefined) return bad(dirty);
+  const { options, parsed, tried } = await withFoundGates(prepared, given, equipment);
+  if (given.signal?.aborted === true)
+    return bad({
+      type: "usage",
+      what: "It was stopped before the first phase began.",
+      fix: "Start it again when you like.",
+    });
+  const { plan } = parsed;
   if (options.config.parallel > 1 && !options.config.auto_commit)
     return bad({
       type: "usage",
@@ -100,8 +109,7 @@ export async function startRun(
   const warden = postWarden(id, equipment.revives?.(id, git.top));
   const run = new LiveRun(await store.create(id, { epoch: 1, redact }), []);
   run.onEvent(equipment.onEvent);
-  const done =
-    options.force === true ? [] : plan.phases.filter((phase) => phase.mark === "done").map((phase) => phase.id);
+  const done = options.force === true ? [] : plan.phases.filter((phase) => isDone(phase.mark)).map((phase) => phase.id);
   const open = plan.phases.map((phase) => phase.id).filter((phase) => !done.includes(phase));
   const left =
     options.force === true
@@ -136,6 +144,8 @@ export async function startRun(
     },
     handoffs: Object.fromEntries(left.map(([phase, { text }]) => [phase, run.putBlob(text)])),
   });
+  if (tried.results.length > 0) run.append({ type: "gates-baselined", results: tried.results });
+  for (const message of tried.notices) run.warn(message);
   for (const [phase, { file }] of left)
     run.warn(`Phase ${phase} goes on from ${file}, which an earlier run left.`, phase);
   const chosen = plan.phases.filter(
@@ -166,6 +176,36 @@ export async function startRun(
   return good(
     heldRun({ run, store, git, files, texts: texts.value, lock: locked.value, warden, interrupted: false }, equipment),
   );
+}
+
+/** A plan that nothing would judge gets the project's own checks as gates, as far as they pass now. */
+async function withFoundGates(
+  { repository, files, parsed }: Prepared,
+  options: StartOptions,
+  { gateEnv: env }: Equipment,
+): Promise<{ options: StartOptions; parsed: Prepared["parsed"]; tried: Tried }> {
+  const nothing: Tried = { gates: {}, results: [], notices: [] };
+  const { config, cwd, format, say, signal } = options;
+  const { git } = repository;
+  if (config.gates_found === "off" || hasGates(parsed.plan, config)) return { options, parsed, tried: nothing };
+  const folder = relative(git.top, cwd);
+  const checks = checksOf(files.read, folder, parsed.plan);
+  const chosen = (await options.choose?.(checks)) ?? checks.filter(({ safe }) => safe);
+  const tried = await tryChecks(chosen, { git, cwd, folder, config, env, say, signal });
+  const rest = checks.filter((check) => !chosen.includes(check));
+  if (rest.length > 0)
+    tried.notices.push(
+      `Found, and not run, because nobody chose them: ${rest
+        .slice(0, 5)
+        .map(({ command, where }) => `${command} (${where})`)
+        .join(", ")}${rest.length > 5 ? ", …" : ""}. As gates: segno config set project_gates '{tests: your command}'`,
+    );
+  if (Object.keys(tried.gates).length === 0) return { options, parsed, tried };
+  const judged = { ...config, project_gates: tried.gates };
+  const again = parsePlan(parsed.plan.file, files.read, planOptions(judged, format));
+  return again.ok
+    ? { options: { ...options, config: judged }, parsed: again, tried }
+    : { options, parsed, tried: nothing };
 }
 
 /** Tasks that a handoff calls completed, beside those that commits show. */
@@ -200,7 +240,7 @@ export async function onlyMarksDiffer(git: Git, files: PlanFiles, plan: Plan, fi
   let marked = committed.stdout;
   for (const { id, mark, tasks, file: ofFile } of plan.phases) {
     const tasksDone = tasks.filter((task) => task.ticked).map((task) => task.id);
-    const completesFile = plan.phases.every((phase) => phase.file !== ofFile || phase.mark === "done");
+    const completesFile = plan.phases.every((phase) => phase.file !== ofFile || isDone(phase.mark));
     if (mark !== undefined || tasksDone.length > 0)
       marked = markPlanFile(plan, file, marked, { phase: id, status: mark, tasksDone, completesFile });
   }

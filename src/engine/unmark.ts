@@ -5,7 +5,7 @@ import type { Phase, Plan } from "../plan/model.js";
 import { parsePlan } from "../plan/parse.js";
 import { markPlanFile } from "../plan/write-back.js";
 import type { RunState } from "../run/state.js";
-import { planOptions } from "./start.js";
+import { planOptions } from "./plan-options.js";
 
 /** Files whose text is to change, with that text. What the user wrote into them since stays. */
 export async function plansWithout(

@@ -25,8 +25,14 @@ const UNFINISHED = ["MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_H
 /** A lock this old belongs to no git that is still running. */
 const OLD_LOCK_MS = 60_000;
 
-/** `detached`: whether a HEAD on no branch will do. */
-export async function openRepository(folder: string, { detached } = { detached: false }): Promise<Opened> {
+export interface Opening {
+  /** Whether a HEAD on no branch will do. */
+  detached?: boolean;
+  /** Whether it is only looked at: nobody commits in it, and nobody has to be known. */
+  looks?: boolean;
+}
+
+export async function openRepository(folder: string, { detached, looks }: Opening = {}): Promise<Opened> {
   const here = new Git(folder);
   const inside = await here.attempt(["rev-parse", "--is-bare-repository", "--is-inside-work-tree"]);
   if (!inside.ok) return { ok: false, problem: "not-a-repository", detail: folder };
@@ -42,10 +48,11 @@ export async function openRepository(folder: string, { detached } = { detached: 
     return { ok: false, problem: "locked", detail: lock };
   const sparse = await git.attempt(["config", "--bool", "core.sparseCheckout"]);
   if (sparse.stdout.trim() === "true") return { ok: false, problem: "sparse", detail: git.top };
-  const identity = await git.attempt(["var", "GIT_COMMITTER_IDENT"]);
-  if (!identity.ok) return { ok: false, problem: "no-identity", detail: identity.stderr.trim().split("\n")[0] ?? "" };
+  const identity = looks === true ? undefined : await git.attempt(["var", "GIT_COMMITTER_IDENT"]);
+  if (identity?.ok === false)
+    return { ok: false, problem: "no-identity", detail: identity.stderr.trim().split("\n")[0] ?? "" };
   const branch = await git.attempt(["symbolic-ref", "--short", "--quiet", "HEAD"]);
-  if (!branch.ok && !detached) return { ok: false, problem: "detached", detail: head.stdout.trim() };
+  if (!branch.ok && detached !== true) return { ok: false, problem: "detached", detail: head.stdout.trim() };
   const status = await git.nulSeparated(["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal"]);
   const untracked = status
     .filter((line) => line.startsWith("??"))

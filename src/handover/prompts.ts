@@ -2,6 +2,7 @@
 import { composeLayers, type FinishedPhase, type LayerSizes, type Pruning } from "../context/layers.js";
 import { markedText } from "../plan/marked-text.js";
 import type { Phase, Plan } from "../plan/model.js";
+import { criteriaOf } from "../plan/review.js";
 import type { ToolName } from "../tools/tools.js";
 import { bulletList, clip, clipMiddle, roughTokens } from "./bounded.js";
 import { DEFAULT_TEXTS, fill, type PromptTexts, type TemplateName, withToolNames } from "./templates.js";
@@ -133,8 +134,13 @@ export function mergePrompt(
 
 /** A fresh pair of eyes: the criteria and the change, and not a word of the agent that made it. */
 export function verifyPrompt(view: PhaseView, diff: string): { text: string } {
-  const criteria = view.phase.criteria.map((criterion, index) => `${index + 1}. ${criterion}`).join("\n");
-  const filled = fill(view.texts.verify, { phase_id: view.phase.id, criteria, diff: clipMiddle(diff, 60_000) });
+  const { phase } = view;
+  const listed = criteriaOf(phase).map((criterion, index) => `${index + 1}. ${criterion}`);
+  // Tasks are titles only: what they mean stands in the plan.
+  const where =
+    phase.criteria.length > 0 ? [] : [`\nWhat is meant is written in \`${phase.file}\`, from line ${phase.line} on.`];
+  const criteria = [...listed, ...where].join("\n");
+  const filled = fill(view.texts.verify, { phase_id: phase.id, criteria, diff: clipMiddle(diff, 60_000) });
   return { text: withKind(filled, "verify") };
 }
 

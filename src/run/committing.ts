@@ -20,6 +20,7 @@ import {
 } from "./phase.js";
 import { setPhase } from "./readiness.js";
 import { stateOfPhase } from "./state.js";
+import { isVerified } from "./verified.js";
 
 export function commit(id: string, attempt: Attempt, kind: CommitKind): Decision {
   const { number, commits } = attempt;
@@ -35,7 +36,7 @@ type Committing = Extract<PhaseState, { step: "committing" }>;
 
 export function decideCommitted(id: string, { attempt, committed, results }: Committing): Decision {
   if (!committed) return commit(id, attempt, passedKind(attempt));
-  const verified = !attempt.judged.accepted && results.length > 0 && results.every((result) => result.passed);
+  const verified = isVerified(attempt, results);
   const { tasksDone } = attempt.progress;
   return conclude({ type: "phase-done", phase: id, attempt: attempt.number, verified, tasksDone });
 }

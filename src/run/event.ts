@@ -343,6 +343,8 @@ export type Fact =
       /** The last lines of it, where it did not pass, and how many things it complains about. */
       tail?: string | undefined;
       issues?: number | undefined;
+      /** In a rehearsal: whether it also passes without the phase's work, and so proves nothing for it. */
+      without?: boolean | undefined;
     } & OfPhase)
   | ({
       type: "commit-made";

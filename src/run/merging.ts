@@ -27,6 +27,7 @@ import {
 import { anew, ask } from "./questions.js";
 import { setPhase } from "./readiness.js";
 import { phaseOf, type RunState } from "./state.js";
+import { isVerified } from "./verified.js";
 
 type Merging = Extract<PhaseState, { step: "merging" }>;
 type Verifying = Extract<PhaseState, { step: "verifying" }>;
@@ -91,10 +92,12 @@ export type TrainsTaken = Set<string | undefined>;
 
 export function decideMerging(state: RunState, id: string, phase: Merging, taken: TrainsTaken): Decision | undefined {
   const { attempt, results } = phase;
-  const { number, train, commits, judged, progress } = attempt;
+  const { number, train, commits, progress } = attempt;
   if (train.merged !== undefined) {
-    const gates = results.filter(({ gate }) => gate !== CONFLICTS);
-    const verified = !judged.accepted && gates.length > 0 && gates.every((result) => result.passed);
+    const verified = isVerified(
+      attempt,
+      results.filter(({ gate }) => gate !== CONFLICTS),
+    );
     return conclude({ type: "phase-done", phase: id, attempt: number, verified, tasksDone: progress.tasksDone });
   }
   if (attempt.skipping) return skipPhase(id);

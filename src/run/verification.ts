@@ -64,14 +64,22 @@ export function decideVerification(
     const message = `Phase ${id} passed in a way that looks wrong (suspicious: fail): ${suspicions.map(({ text }) => text).join("; ")}.`;
     return failPhase(id, number, { category: "gate_failed", message, recommendation: "ask" });
   }
-  const planned = phaseOf(state, id);
-  const reviews = (state.config.verify === "agent" || wantsReview(planned)) && planned.criteria.length > 0;
+  const reviews = isReviewed(state, id, attempt);
   if (reviews && judged.reviewed === undefined) return startSession(state, id, attempt, "verify");
   const refused = (judged.reviewed ?? []).filter((verdict) => !verdict.passed);
   if (reviews && refused.length > 0) return repair(state, id, attempt, failingIn(attempt, results));
   const looked = judged.human === undefined || results.some(({ gate }) => gate === HUMAN);
   const toAsk = looked ? open[0] : { id: HUMAN, name: judged.human ?? "" };
   return toAsk === undefined ? passed() : askPerson(state, id, attempt, toAsk, looked ? "gate" : "verify");
+}
+
+/** Parts of a phase that was split are judged with the whole. */
+function isReviewed(state: RunState, id: string, attempt: Attempt): boolean {
+  const { verify } = state.config;
+  if (wantsReview(phaseOf(state, id))) return true;
+  if (verify === "off" || state.parents.has(id)) return false;
+  // A note that it must write says nothing of its work.
+  return verify === "agent" || gatesToPass(state, id, attempt).every(({ check }) => check.type === "file");
 }
 
 function openGates(state: RunState, id: string, { attempt, results }: Verifying) {

@@ -6,6 +6,8 @@ interface Seen {
   before: boolean | undefined;
   last: (FactOf<"gate-finished"> & RunEvent) | undefined;
   phases: Set<string>;
+  /** Phases without whose work it passes, too. */
+  provesNothing: string[];
 }
 
 /** Exit codes of a shell that could not even begin the command. */
@@ -20,7 +22,13 @@ export function gatesReport(events: readonly RunEvent[]): string[] {
     for (const { name, check } of gates) {
       if (check.type === "manual") manual.push(`${name} (phase ${id}): manual, a person must look; a rehearsal cannot`);
       else {
-        const known = seen.get(name) ?? { name, before: undefined, last: undefined, phases: new Set<string>() };
+        const known = seen.get(name) ?? {
+          name,
+          before: undefined,
+          last: undefined,
+          phases: new Set<string>(),
+          provesNothing: [],
+        };
         known.phases.add(id);
         seen.set(name, known);
       }
@@ -28,18 +36,26 @@ export function gatesReport(events: readonly RunEvent[]): string[] {
   for (const event of events) {
     if (event.type === "gates-baselined")
       for (const { name, passed } of event.results) Object.assign(seen.get(name) ?? {}, { before: passed });
-    if (event.type === "gate-finished") Object.assign(seen.get(event.name) ?? {}, { last: event });
+    if (event.type !== "gate-finished") continue;
+    const known = seen.get(event.name);
+    if (known === undefined) continue;
+    known.last = event;
+    if (event.without === true) known.provesNothing.push(event.phase);
   }
   return [...[...seen.values()].map(sentence), ...manual];
 }
 
-function sentence({ name, before, last, phases }: Seen): string {
+function sentence({ name, before, last, phases, provesNothing }: Seen): string {
   const where = `${name} (phase ${[...phases].join(", ")})`;
   if (last === undefined) return `${where}: did not run; its phase was not reached`;
   const why = last.exit === null ? undefined : NOT_JUDGED[last.exit];
   if (why !== undefined)
     return `${where}: could not be judged: ${why} (exit ${last.exit}); in a real run that fails it`;
-  if (last.passed) return `${where}: passed${before === false ? ", and failed before the first phase" : ""}`;
+  const doubt =
+    provesNothing.length === 0
+      ? ""
+      : `, also without the work of phase ${provesNothing.join(", ")}: there it proves nothing (it may still guard against breakage)`;
+  if (last.passed) return `${where}: passed${before === false ? ", and failed before the first phase" : ""}${doubt}`;
   if (before === false) return `${where}: failed before the first phase already, and after it: ${last.why}`;
   return `${where}: failed after the stand-in's changes: ${last.why}. Its changes mean nothing, so this says little of the gate`;
 }

@@ -230,7 +230,7 @@ export function lineOf(event: RunEvent): Line | undefined {
       );
     }
     case "phase-done":
-      return line("✔", event.verified ? "phase done, gates passed" : "phase done, unverified");
+      return line("✔", event.verified ? "phase done, verified" : "phase done, unverified");
     case "phase-failed":
       return line("✗", `phase failed (${event.category}): ${event.message}`);
     case "warned":

@@ -42,7 +42,8 @@ export function markdownReport(board: Board): string {
     .reduce((sum, phase) => sum + phase.restarts, 0);
   const row = (phase: BoardPhase): string => {
     const passed = phase.gates.filter((gate) => gate.passed).length;
-    const state = phase.status === "done" && !phase.verified ? "unverified" : phase.status;
+    const judged = phase.verified || (phase.part_of !== undefined && phase.gates.length === 0);
+    const state = phase.status === "done" && !judged ? "unverified" : phase.status;
     return `| ${phase.part_of === undefined ? "" : "↳ "}${plain(phase.id)} ${plain(phase.title)} | ${state} | ${phase.tasks.done}/${phase.tasks.total} | ${phase.sessions} | ${phase.restarts} | ${phase.peak_percent} % ${sparkline(percentsOf(board, phase.id), 24)} | ${thousands(phase.tokens.total)} | ${cost(phase.cost_usd)} | ${minutes(phase.startedAt, phase.endedAt ?? board.now)} | ${phase.gates.length === 0 ? "none" : `${passed}/${phase.gates.length}`} |`;
   };
   const failures = board.phases.flatMap((phase) => {

@@ -6,8 +6,8 @@ import { filesAt } from "../../git/trees.js";
 import { markPlanFile } from "../../plan/write-back.js";
 import { withoutParts } from "../../plan/write-parts.js";
 import { type CommitKind, commandId } from "../../run/command.js";
-import { type Attempt, lastAttempt, leftBy } from "../../run/phase.js";
-import { phaseOf, type RunState } from "../../run/state.js";
+import { type Attempt, isAttempted, lastAttempt, leftBy } from "../../run/phase.js";
+import { phaseOf, type RunState, stateOfPhase } from "../../run/state.js";
 import { checkoutOf } from "../checkout.js";
 import { writeDebugReport } from "../debug-report.js";
 import { removeHandoff, writeHandoff } from "../handoff.js";
@@ -115,7 +115,12 @@ function requestFor(
   const { origin } = state;
   const { merge } = state.train;
   return {
-    message: messageOf(config.commit_message_template, phase, phaseOf(run.state, phase).title, kind),
+    message: messageOf(
+      config.commit_message_template,
+      phase,
+      phaseOf(run.state, phase).title,
+      kind === "phase" && doneMark(held, phase) === "unverified" ? "unverified" : kind,
+    ),
     run: run.state.run,
     command: id,
     trailers: trailersOf(held, phase, state, kind === "phase" ? "done" : PARTIAL),
@@ -192,12 +197,8 @@ async function marksFor(
   const none = new Map<string, string>();
   if (kind === "handover" || (kind === "phase" && worktree !== undefined)) return none;
   if (kind === "merge") return merge === undefined ? none : filesAt(held.git, merge.base, held.run.state.plan.files);
-  const marked = await markPlan(
-    held,
-    phase,
-    { status: kind === "phase" ? "done" : "failed", tasksDone: progress.tasksDone },
-    "HEAD",
-  );
+  const status = kind === "phase" ? doneMark(held, phase) : "failed";
+  const marked = await markPlan(held, phase, { status, tasksDone: progress.tasksDone }, "HEAD");
   return worktree === undefined ? marked : none;
 }
 
@@ -212,11 +213,22 @@ async function reportStashes(held: HeldRun, phase: string, state: Attempt): Prom
   );
 }
 
-export function messageOf(template: string, phase: string, name: string, kind: CommitKind): string {
+/** What the plan says of a phase that is about to be done: it only comes so far where what judges it has passed. */
+export function doneMark({ run }: HeldRun, phase: string): "done" | "unverified" {
+  const state = stateOfPhase(run.state, phase);
+  // Parts of a phase that was split are judged with the whole.
+  if (!isAttempted(state) || run.state.parents.has(phase)) return "done";
+  const { judged } = state.attempt;
+  const judges = run.state.readiness.planned.get(phase)?.gates.length !== 0 || judged.reviewed !== undefined;
+  return judges && !judged.accepted ? "done" : "unverified";
+}
+
+export function messageOf(template: string, phase: string, name: string, kind: CommitKind | "unverified"): string {
+  const words: Partial<Record<typeof kind, string>> = { phase: "✓", unverified: "✓ (not verified)", merge: "merged" };
   const values: Record<string, string> = {
     phase_id: phase,
     phase_name: name,
-    status: kind === "phase" ? "✓" : kind === "merge" ? "merged" : "⚠️ partial",
+    status: words[kind] ?? "⚠️ partial",
   };
   return template.replaceAll(/\{(\w+)\}/g, (whole, key: string) => values[key] ?? whole);
 }
@@ -262,7 +274,7 @@ async function reportPlanEdits(held: HeldRun, phase: string, state: Attempt): Pr
     const tasksDone = [...state.progress.tasksDone, ...tasksOfParts(run.state, state)];
     const variants = (source: string) => [
       source,
-      ...([undefined, "done", "failed"] as const).flatMap((status) =>
+      ...([undefined, "done", "unverified", "failed"] as const).flatMap((status) =>
         [true, false].map((completesFile) =>
           markPlanFile(plan, file, source, { phase, status, tasksDone, completesFile }),
         ),

@@ -18,7 +18,7 @@ import { type Checkout, checkoutOf, mergeTargetOf } from "../checkout.js";
 import type { HeldRun } from "../held-run.js";
 import { markedPlan, markPlan } from "../marks.js";
 import type { Performer } from "../performer.js";
-import { messageOf, trailersOf } from "./commit.js";
+import { doneMark, messageOf, trailersOf } from "./commit.js";
 
 type MergePhase = Extract<Command, { type: "merge-phase" }>;
 
@@ -106,10 +106,16 @@ async function commitOf(
   const { run, git } = held;
   const { plan, config } = run.state;
   const doneBefore = carsBefore(run.state, behind).map(([other]) => other);
-  const marks = { status: "done" as const, tasksDone: attempt.progress.tasksDone, doneBefore };
+  const status = doneMark(held, phase);
+  const marks = { status, tasksDone: attempt.progress.tasksDone, doneBefore };
   return makeMergeCommit(git, {
     ...what,
-    message: messageOf(config.commit_message_template, phase, phaseOf(run.state, phase).title, "phase"),
+    message: messageOf(
+      config.commit_message_template,
+      phase,
+      phaseOf(run.state, phase).title,
+      status === "done" ? "phase" : status,
+    ),
     run: run.state.run,
     command: id,
     trailers: trailersOf(held, phase, attempt, "done"),
@@ -126,7 +132,7 @@ async function arrive(held: HeldRun, { command, attempt, checkout, target }: Car
   const { plan, parents } = run.state;
   const [base = "", tip = ""] = (await git.line(["rev-parse", `${sha}^1`, `${sha}^2`])).split("\n");
   const files = (await changedSinceParting(git, base, tip)).filter((path) => !plan.files.includes(path));
-  await markPlan(held, phase, { status: "done", tasksDone: attempt.progress.tasksDone }, sha);
+  await markPlan(held, phase, { status: doneMark(held, phase), tasksDone: attempt.progress.tasksDone }, sha);
   const keep = parents.has(phase) && target.git !== held.git ? [] : plan.files;
   const leftBehind = await bringAlong(target.git, target.branch, { from: base, to: sha, keep });
   // What is there beside the merge was made by gates: all of the phase's own is in the commit.

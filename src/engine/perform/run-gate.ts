@@ -4,10 +4,11 @@ import { stripVTControlCharacters } from "node:util";
 import { issuesIn } from "../../gates/issues.js";
 import { runGate as execute, type GateVerdict } from "../../gates/run.js";
 import { withCleanCheckout } from "../../git/clean-checkout.js";
+import type { Git } from "../../git/git.js";
 import { unresolved } from "../../git/merge.js";
 import type { Gate } from "../../plan/model.js";
 import { type GateToPass, gatesToPass } from "../../run/merging.js";
-import { isAttempted } from "../../run/phase.js";
+import { type Attempt, isAttempted } from "../../run/phase.js";
 import { stateOfPhase } from "../../run/state.js";
 import { type Checkout, checkoutOf } from "../checkout.js";
 import type { HeldRun } from "../held-run.js";
@@ -44,8 +45,22 @@ export const runGate: Performer<"run-gate"> = async (held, { id, phase, attempt,
     why,
     output,
     ...(passed ? {} : { tail: lastLines(text), issues: issuesIn(stripVTControlCharacters(text)) }),
+    ...(passed ? await withoutWork(held, gate, `${id}/without`, state.attempt) : {}),
   });
 };
+
+/** A rehearsal also tells whether a gate that passes can fail at all: on the tree that the phase began from. */
+async function withoutWork(
+  held: HeldRun,
+  { check }: GateToPass,
+  id: string,
+  { number, origin, repairs, train }: Attempt,
+): Promise<{ without?: boolean }> {
+  const first = number === 1 && repairs.count === 0 && train.merge === undefined;
+  if (!held.triesGates || !first || check.type !== "command") return {};
+  const { passed } = await runClean(held, check, id, held.git, origin.baseline);
+  return { without: passed };
+}
 
 const MOST_LINES = 12;
 const MOST_CHARS = 1_500;
@@ -71,7 +86,7 @@ async function judge(
     case "command":
       return run.state.config.gates_on === "tree"
         ? runCommand(held, check, id, checkout.cwd)
-        : runClean(held, check, id, checkout);
+        : runClean(held, check, id, checkout.git);
     case "file": {
       const path = join(checkout.top, check.path);
       const passed =
@@ -111,18 +126,20 @@ function runCommand(
   });
 }
 
-/** On a clean checkout of what would be committed, prepared as the user says. */
+/** On a clean checkout of what would be committed, or of a tree, prepared as the user says. */
 async function runClean(
   held: HeldRun,
   check: CommandCheck,
   id: string,
-  { git }: Checkout,
+  git: Git,
+  of?: string,
 ): Promise<Omit<GateVerdict, "stdout">> {
-  return withCleanCheckout(git, async (checkout) => {
+  const inCheckout = async (checkout: string): Promise<Omit<GateVerdict, "stdout">> => {
     const setup = await setUpWorktree(held, checkout, id);
     if (setup !== undefined) return { ...setup, why: `worktree_setup: ${setup.why}` };
     return runCommand(held, check, id, join(checkout, held.run.state.folder));
-  });
+  };
+  return withCleanCheckout(git, inCheckout, of);
 }
 
 const MANUAL = "a person must look at it";
