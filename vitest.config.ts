@@ -8,7 +8,7 @@ const REAL = [
   "test/compat/**/*.test.ts",
   "test/crash/**/*.test.ts",
   "test/engine/{boundary,checkpoint,compaction,door,handover,aside-kill,night,night-kill,real,revive,stuck,survive,verify}.test.ts",
-  "test/git/commits.test.ts",
+  "test/git/{commits,properties}.test.ts",
   "test/pictures.test.ts",
   "test/store/lock.test.ts",
   "test/tui/**/*.test.ts",
@@ -38,12 +38,32 @@ export default defineConfig({
     maxWorkers: 3,
     maxConcurrency: 4,
     // Generous: many agents share two cores, and no test asserts a time.
-    testTimeout: 180_000,
+    // What is asked for in full takes as long as it takes.
+    testTimeout: process.env.MUTATIONS === undefined ? 180_000 : 0,
     hookTimeout: 180_000,
     setupFiles: ["test/support/clean.ts"],
     coverage: { provider: "v8", include: ["src/**/*.{ts,tsx}"], reporter: ["text-summary"] },
     projects: [
-      { extends: true, test: { name: "fast", include: ["test/**/*.test.ts"], exclude: REAL } },
+      {
+        extends: true,
+        test: {
+          name: "fast",
+          include: ["test/**/*.test.ts"],
+          exclude: [...REAL, "test/install/**", "test/other-agents/**"],
+        },
+      },
+      // Only where it is asked for: it packs, and installs from the registry.
+      ...(process.argv.includes("agents")
+        ? [{ extends: true as const, test: { name: "agents", include: ["test/other-agents/**/*.test.ts"] } }]
+        : []),
+      ...(process.argv.includes("install")
+        ? [
+            {
+              extends: true as const,
+              test: { name: "install", include: ["test/install/**/*.test.ts"], testTimeout: 900_000 },
+            },
+          ]
+        : []),
       {
         extends: true,
         test: { name: "real", include: REAL, globalSetup: ["test/support/build-scripted-agent.ts"] },

@@ -4,6 +4,11 @@ import { createInterface } from "node:readline/promises";
 export const isTerminal = (json: boolean): boolean =>
   !json && process.stdin.isTTY === true && process.stdout.isTTY === true;
 
+export const YES_NO = [
+  { name: "yes", meaning: "yes" },
+  { name: "no", meaning: "no" },
+];
+
 /** One of the choices, by its number or its name; undefined when the user just ends it. */
 export async function askChoice(
   question: string,
@@ -11,6 +16,8 @@ export async function askChoice(
 ): Promise<string | undefined> {
   const lines = choices.map(({ name, meaning }, index) => `  ${index + 1}  ${name.padEnd(18)} ${meaning}`);
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  // Ctrl-C ends the question, and is the answer.
+  terminal.on("SIGINT", () => terminal.close());
   try {
     console.log(`\n${question}\n\n${lines.join("\n")}\n`);
     for (let tries = 0; tries < 3; tries++) {

@@ -18,6 +18,7 @@ import { EXIT } from "./exit.js";
 import { printFailure } from "./print-failure.js";
 import { askAtTerminal } from "./questions.js";
 import type { Signals } from "./signals.js";
+import { stopInTime } from "./until.js";
 
 export interface ConductOptions {
   json: boolean;
@@ -41,6 +42,7 @@ export async function conduct(
   const quiet = json || screen === true || isInBackground();
   askAtTerminal(held, quiet);
   const counting = countDown(held, quiet);
+  const notInTime = stopInTime(held);
   let watched: Promise<unknown> | undefined;
   const over = new AbortController();
   try {
@@ -53,6 +55,7 @@ export async function conduct(
       if (process.stdout.isTTY) void openInBrowser(link);
     });
   } catch (error) {
+    notInTime();
     counting.stop();
     over.abort();
     await watched;
@@ -64,6 +67,7 @@ export async function conduct(
     );
     return EXIT.stopped;
   }
+  notInTime();
   counting.stop();
   await watched;
   const { board } = view;

@@ -2,7 +2,7 @@
 import { roughTokens } from "../handover/bounded.js";
 import { firstView, workPrompt } from "../handover/prompts.js";
 import { wavesOf } from "../plan/graph.js";
-import type { Plan } from "../plan/model.js";
+import { isDone, type Plan } from "../plan/model.js";
 import { EXIT } from "./exit.js";
 
 export function dryRun(plan: Plan, only: readonly string[] | undefined, force: boolean, json: boolean): number {
@@ -13,7 +13,7 @@ export function dryRun(plan: Plan, only: readonly string[] | undefined, force: b
       const skipped =
         only !== undefined && !only.includes(id)
           ? "not selected"
-          : phase.mark === "done" && !force
+          : isDone(phase.mark) && !force
             ? "marked done"
             : undefined;
       const prompt_tokens = roughTokens(workPrompt(firstView(plan, phase)).text);

@@ -44,7 +44,10 @@ export function realEquipment(
 const escapeForm = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** An agent that cannot be used is found out before anything is begun. */
-export async function agentProblem({ agent, agentEnv }: Equipment, cwd: string): Promise<Failure | undefined> {
+export async function agentProblem(
+  { agent, agentEnv }: Pick<Equipment, "agent" | "agentEnv">,
+  cwd: string,
+): Promise<Failure | undefined> {
   const checked = await agent.checkQuickly(agentEnv, cwd);
   if (checked.ok) return undefined;
   const { title, help } = agent;

@@ -1,10 +1,13 @@
 /** Flags that several commands share. */
 import type { Command } from "commander";
+import { agentNames } from "../agents/registry.js";
+import { FORMATS } from "../plan/model.js";
 
 /** What decides when a session is handed over. */
 export const contextFlags = (command: Command): Command =>
   command
     .option("--json", "print the run's events, one JSON object a line")
+    .option("--agent <name>", `who does the work: ${agentNames().join(" or ")}`)
     .option("--model <name>", "the model the agent uses")
     .option("--context-limit <tokens>", "cap the context window")
     .option("--context-threshold <percent>", "hand over at this percentage of the window (default 80)")
@@ -12,10 +15,17 @@ export const contextFlags = (command: Command): Command =>
     .option("--context-soft <percent>", "from here hand over at natural boundaries (default 65), or auto")
     .option("--max-restarts <n>", "handovers in a row without a finished task before a phase fails (default 3)");
 
+/** How a plan is read. */
+export const planFlags = (command: Command): Command =>
+  command
+    .option("--format <name>", `what form the plan has, if Segno guesses wrong: ${FORMATS.join(", ")}`)
+    .option("--tag <name>", "which list of tasks, in a file that holds several (Task Master's tags)");
+
 /** What every run takes. */
 export const runFlags = (command: Command): Command =>
   contextFlags(command)
     .option("--detach", "run in the background, and survive this terminal")
+    .option("--until <when>", "stop with a checkpoint before then, resumable: 6h, 90m, or a time of day like 07:30")
     .option("--plain", "lines instead of the live screen")
     .option("--attended", "somebody answers questions, though this is no terminal")
     .option("--unattended", "nobody does: what counts when nobody answers counts at once (so does CI=true)")

@@ -8,11 +8,19 @@ import { askChoice, isTerminal } from "./ask.js";
 
 type Mode = NonNullable<Config["permission_mode"]>;
 
+/** Each level in a sentence, with what it cannot finish. */
 export const MODES: { name: Mode; meaning: string }[] = [
-  { name: "all", meaning: "everything, as you; best in a container or on a machine of its own" },
-  { name: "edits", meaning: "edits in the repository; shell commands only where your settings allow them" },
-  { name: "listed", meaning: "only what your agent's settings allow" },
-  { name: "auto", meaning: "the agent's own classifier decides" },
+  {
+    name: "all",
+    meaning: "everything, as you, and every plan can be finished; best in a container or on a machine of its own",
+  },
+  {
+    name: "edits",
+    meaning:
+      "edits in the repository; shell commands only where your agent's settings allow them, so tasks that must build, test or install may not be finished",
+  },
+  { name: "listed", meaning: "only what your agent's settings allow: without a list there, not even edits" },
+  { name: "auto", meaning: "the agent's own classifier decides, and may refuse what a task needs" },
 ];
 
 export async function permissionMode(config: Config, file: string, json: boolean): Promise<Result<Mode>> {

@@ -4,6 +4,7 @@ import { EXIT, end } from "./exit.js";
 import { printFailure } from "./print-failure.js";
 import * as agent from "./registered/agent.js";
 import * as audit from "./registered/audit.js";
+import * as completion from "./registered/completion.js";
 import * as config from "./registered/config.js";
 import * as dashboard from "./registered/dashboard.js";
 import * as doctor from "./registered/doctor.js";
@@ -38,16 +39,14 @@ const COMMANDS = [
   meter,
   config,
   doctor,
+  completion,
   steer,
   history,
   agent,
 ];
 
-export async function runProgram(version: string): Promise<void> {
-  if (process.platform === "win32") {
-    process.exitCode = printFailure({ type: "windows" }, false);
-    return;
-  }
+/** All commands, with what each takes; nothing of them is loaded yet. */
+export function buildProgram(version: string): Command {
   const program = new Command("segno")
     .description(
       "Runs a multi-phase plan through coding agents, unattended, and makes the end of a context window a non-event.",
@@ -65,6 +64,7 @@ Examples:
   segno rehearse --example         watch the example plan run: no key, no cost
   segno rehearse PLAN.md           rehearse your own plan in a scratch clone
   segno run PLAN.md                run it for real
+  segno                            where you stand, and which command comes next
   segno init, segno audit PLAN.md  write a plan, and see what Segno understands of it
   segno forecast PLAN.md           what it will need: sessions, tokens, cost
   segno status, segno runs         how the newest run stands, and which there were
@@ -81,8 +81,21 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
     );
 
   for (const { register } of COMMANDS) register(program);
+  return program;
+}
+
+export async function runProgram(version: string): Promise<void> {
+  if (process.platform === "win32") {
+    process.exitCode = printFailure({ type: "windows" }, false);
+    return;
+  }
   try {
-    await program.parseAsync();
+    // Nothing was asked for: at a terminal, where one stands; elsewhere the help.
+    if (process.argv.length === 2 && process.stdout.isTTY) {
+      end(await (await import("./commands/where.js")).whereCommand());
+      return;
+    }
+    await buildProgram(version).parseAsync();
   } catch (error) {
     if (error instanceof Error && "code" in error && String(error.code).startsWith("commander.")) return;
     await sayFileSystemError(error);

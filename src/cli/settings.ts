@@ -10,6 +10,7 @@ import { Git } from "../git/git.js";
 
 /** Flags by their configuration keys; commander gives text or booleans. */
 export interface ConfigFlags {
+  agent?: string;
   model?: string;
   permissionMode?: string;
   contextLimit?: string;
@@ -26,6 +27,7 @@ export interface ConfigFlags {
   maxRestarts?: string;
   autoCommit?: boolean;
   subPhases?: string | undefined;
+  tag?: string | undefined;
 }
 
 export interface Settings {
@@ -85,6 +87,7 @@ function flagValues(flags: ConfigFlags): Record<string, unknown> {
     subPhases,
   } = flags;
   return {
+    agent: flags.agent,
     model,
     permission_mode: permissionMode,
     context_limit: readValue(contextLimit),
@@ -101,15 +104,16 @@ function flagValues(flags: ConfigFlags): Record<string, unknown> {
     max_restarts: readValue(maxRestarts),
     auto_commit: autoCommit,
     sub_phases: subPhases,
+    tag: flags.tag,
   };
 }
 
-/** `SEGNO_CONTEXT_THRESHOLD=70` is `context_threshold: 70`. */
+/** `SEGNO_CONTEXT_THRESHOLD=70` is `context_threshold: 70`; one that is empty is not set. */
 function environmentValues(): Record<string, unknown> {
   return Object.fromEntries(
     Object.keys(configSchema.shape).flatMap((key) => {
       const value = process.env[`SEGNO_${key.toUpperCase()}`];
-      return value === undefined ? [] : [[key, readValue(value)]];
+      return value === undefined || value === "" ? [] : [[key, readValue(value)]];
     }),
   );
 }

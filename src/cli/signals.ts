@@ -12,6 +12,8 @@ const SWEEP_MS = 5_000;
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 export interface Signals {
+  /** Says that one came before the run began. */
+  early: AbortSignal;
   /** From now on a signal stops this run; so does one that came before. */
   conducting(held: HeldRun): void;
 }
@@ -19,7 +21,9 @@ export interface Signals {
 export function listenToSignals(): Signals {
   let asked: NodeJS.Signals | undefined;
   let held: HeldRun | undefined;
+  const early = new AbortController();
   const stop = () => {
+    if (held === undefined) early.abort();
     if (held === undefined || asked === undefined || held.run.state.status !== "running") return;
     held.run.append({ type: "stop-requested", by: asked, cause: "asked" });
   };
@@ -41,6 +45,7 @@ export function listenToSignals(): Signals {
   // Whoever read our output may be gone with the terminal; the run still ends cleanly.
   outliveReader();
   return {
+    early: early.signal,
     conducting: (started) => {
       held = started;
       held.endNow = () => void endNow();

@@ -27,6 +27,8 @@ export function wordsOf(failure: Failure): Words {
         why: "Segno works in the repository it is started in, and marks progress in the plan there.",
         next: "Copy the plan into the repository, or change to the repository it belongs to.",
       };
+    case "which-plan":
+      return whichPlanWords(failure);
     case "config":
       return {
         what: `The configuration has ${failure.problems.length === 1 ? "an error" : "errors"}:\n\n${failure.problems.map((problem) => `  ${problem.line > 0 ? `${problem.file}:${problem.line}:${problem.column}` : problem.file}: ${problem.message}\n    ${problem.fix}`).join("\n")}`,
@@ -189,6 +191,25 @@ function repositoryWords({ problem, detail }: Extract<Failure, { type: "reposito
     default:
       return problem satisfies never;
   }
+}
+
+function whichPlanWords({ folder, candidates }: Extract<Failure, { type: "which-plan" }>): Words {
+  const where = folder === undefined ? "here" : `in ${folder}`;
+  const why = "Nothing was started.";
+  if (candidates.length === 0)
+    return {
+      what: folder === undefined ? "No plan was named, and none was found here." : `There is no plan in ${folder}.`,
+      why,
+      next: "Name the file. `segno init` writes a plan to start from, `segno init --from FILE` makes one of headings and bullets.",
+    };
+  return {
+    what: `There are ${candidates.length} plans ${where}:\n${candidates
+      .slice(0, 20)
+      .map((file) => `  ${file}`)
+      .join("\n")}${candidates.length > 20 ? "\n  …" : ""}`,
+    why,
+    next: "Name the one you mean.",
+  };
 }
 
 export const diagnosticText = ({ file, line, message, fix }: Diagnostic): string =>

@@ -74,6 +74,8 @@ export function rehearsalEnv(stage: Stage, modelUrl: string): Record<string, str
     LANG: process.env.LANG ?? "C.UTF-8",
     ANTHROPIC_BASE_URL: modelUrl,
     ANTHROPIC_API_KEY: "rehearsal",
+    OPENAI_BASE_URL: `${modelUrl}/v1`,
+    OPENAI_API_KEY: "rehearsal",
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     DISABLE_AUTOUPDATER: "1",
     IS_SANDBOX: "1",

@@ -133,7 +133,7 @@ describe.concurrent("bad input: exit 2, what happened, why it matters, what to d
     ["bad YAML", () => scratchRepo({ ...plan, ".segno/config.yaml": "a: [1\n" }), ["run", "PLAN.md"], /not valid YAML/],
     ["an unknown flag", () => scratchRepo(plan), ["run", "PLAN.md", "--fast"], /unknown option '--fast'/],
     ["no run yet", () => scratchRepo(plan), ["status"], /There is no run in this repository/],
-    ["no plan named", () => scratchRepo(plan), ["rehearse"], /No plan was named/],
+    ["no plan named", () => scratchRepo({ "a.txt": "" }), ["rehearse"], /No plan was named, and none was found here/],
     [
       "a detached HEAD",
       () => {
@@ -190,7 +190,7 @@ describe.concurrent("bad input: exit 2, what happened, why it matters, what to d
     const missing = await segnoWith({ SEGNO_CLAUDE: "/no/such/claude" }, [], repo, ...flags);
     expect([missing.code, missing.stderr]).toEqual([
       2,
-      expect.stringMatching(/Claude Code cannot be started[\s\S]*Install it/),
+      expect.stringMatching(/Claude Code cannot be started[\s\S]*npm install -g @anthropic-ai\/claude-code/),
     ]);
     const login = await segnoWith(
       {

@@ -1,5 +1,7 @@
 /** The built command as a user calls it, with the stand-in model behind it. */
 import { spawn } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Behaviour, type Exchange, startStandIn } from "../../src/rehearsal/server.js";
 import { worker } from "../../src/rehearsal/worker.js";
@@ -7,6 +9,8 @@ import type { RunEvent } from "../../src/run/event.js";
 import { scratchFolder, whenOver } from "./scratch.js";
 
 export const SEGNO = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+/** Where `npm run test:agents` puts it. */
+export const CODEX = fileURLToPath(new URL("../../.agents/node_modules/.bin/codex", import.meta.url));
 const KILL_AT = new URL("./kill-at.mjs", import.meta.url).href;
 const PRELOAD_AGENT = new URL("./preload-agent.mjs", import.meta.url).href;
 
@@ -51,7 +55,7 @@ export interface SiteOptions {
   charsPerTask?: number;
   window?: number;
   /** Who works: the real Claude Code where it is the subject, else the agent in process. */
-  agent?: "claude" | "scripted";
+  agent?: "claude" | "codex" | "scripted";
   behave?: (request: Parameters<Behaviour>[0], worker: Behaviour) => ReturnType<Behaviour>;
 }
 
@@ -90,7 +94,8 @@ export async function site({
     // What dies here is taken up again by the test, or not at all.
     SEGNO_REVIVE: "false",
     GIT_CONFIG_GLOBAL: `${process.env.HOME}/.gitconfig`,
-    ...(agent === "claude" ? {} : { SEGNO_AGENT: agent, NODE_OPTIONS: `--import ${PRELOAD_AGENT}` }),
+    ...(agent === "scripted" ? { SEGNO_AGENT: agent, NODE_OPTIONS: `--import ${PRELOAD_AGENT}` } : {}),
+    ...(agent === "codex" ? codexEnv(home, standIn.url) : {}),
   };
   return {
     repo,
@@ -114,6 +119,16 @@ export async function site({
       });
     },
   };
+}
+
+/** As a user has Codex: a configuration of their own, which names the provider. */
+function codexEnv(home: string, url: string): Record<string, string> {
+  mkdirSync(join(home, ".codex"));
+  writeFileSync(
+    join(home, ".codex/config.toml"),
+    `model_provider = "own"\nmodel_context_window = 200000\n\n[model_providers.own]\nname = "own"\nbase_url = "${url}/v1"\nwire_api = "responses"\nenv_key = "OPENAI_API_KEY"\nsupports_websockets = false\n\n[analytics]\nenabled = false\n`,
+  );
+  return { SEGNO_AGENT: "codex", SEGNO_CODEX: CODEX, OPENAI_API_KEY: "not-a-real-key" };
 }
 
 function start(args: string[], cwd: string, env: Record<string, string>): Running {

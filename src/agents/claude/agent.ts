@@ -1,15 +1,22 @@
 /** Claude Code, as the port sees it. */
-import { accessSync, constants, existsSync, readdirSync, statSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import type { Agent } from "../agent.js";
+import { findProgram } from "../find-program.js";
 import type { AgentChoice } from "../registry.js";
 import { shortHash } from "../short-hash.js";
+import { bundled } from "./bundled.js";
 import { priceOf } from "./models.js";
 import { toolName } from "./tools.js";
 
-/** The user's own `claude` for their runs, the bundled one for rehearsals. */
+/** Where its installers put it, beside the PATH. */
+const PLACES = ["~/.local/bin", "~/.claude/local", "~/.npm-global/bin", "/usr/local/bin", "/opt/homebrew/bin"];
+
+/** The user's own `claude` for their runs; for rehearsals the one that came along, and the user's where none did. */
 export function findClaude({ whose, env }: AgentChoice): Agent {
-  return claudeAgent(env.SEGNO_CLAUDE ?? (whose === "user" ? onPath("claude", env.PATH) : undefined));
+  const users = (): string | undefined => findProgram("claude", env, PLACES);
+  const found = whose === "user" || bundled() === undefined ? users() : undefined;
+  return claudeAgent(env.SEGNO_CLAUDE ?? found);
 }
 
 export function claudeAgent(executable: string | undefined): Agent {
@@ -19,8 +26,7 @@ export function claudeAgent(executable: string | undefined): Agent {
     abilities: { stop: "boundary", usage: "call", compaction: "vetoed", refuses: true, tells: true, resume: true },
     reads: ["CLAUDE.md"],
     help: {
-      install:
-        "Install it (npm install -g @anthropic-ai/claude-code), or reinstall Segno with its optional dependencies.",
+      install: "npm install -g @anthropic-ai/claude-code",
       login: "Start `claude` once and log in, or set ANTHROPIC_API_KEY.",
     },
     // `name.tmp.PID.HEX` or `name.tmp.HEX`, beside the file it is about to be.
@@ -51,17 +57,4 @@ function hasTranscript(agentSession: string, env: Record<string, string>): boole
   const projects = join(env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? "", ".claude"), "projects");
   if (!existsSync(projects)) return false;
   return readdirSync(projects).some((project) => existsSync(join(projects, project, `${agentSession}.jsonl`)));
-}
-
-function onPath(name: string, path = ""): string | undefined {
-  for (const folder of path.split(delimiter)) {
-    const file = join(folder, name);
-    try {
-      accessSync(file, constants.X_OK);
-      if (statSync(file).isFile()) return file;
-    } catch {
-      // Not here.
-    }
-  }
-  return undefined;
 }

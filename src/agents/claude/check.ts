@@ -1,13 +1,11 @@
 /** Whether Claude Code can be started and is logged in, found out without a model call. */
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
 import { query, type SDKUserMessage } from "@anthropic-ai/claude-agent-sdk";
 import type { AgentCheck } from "../agent.js";
 import { MARKER, sweep } from "../processes.js";
 import { PromptQueue } from "../prompt-queue.js";
+import { bundled } from "./bundled.js";
 
 const LIMIT_MS = 20_000;
 
@@ -16,6 +14,8 @@ export async function checkClaude(
   env: Record<string, string>,
   cwd: string,
 ): Promise<AgentCheck> {
+  if (executable === undefined && bundled() === undefined)
+    return { ok: false, problem: "missing", detail: "it is not installed" };
   const marker = `check:${randomUUID()}`;
   const prompts = new PromptQueue<SDKUserMessage>();
   try {
@@ -58,16 +58,6 @@ export async function checkQuickly(
     execFile(path, ["--version"], { env, cwd, timeout: LIMIT_MS }, (error) => resolve(error));
   });
   return failed === null ? { ok: true, account: key } : { ok: false, problem: "missing", detail: failed.message };
-}
-
-function bundled(): string | undefined {
-  try {
-    const sdk = createRequire(import.meta.url).resolve("@anthropic-ai/claude-agent-sdk");
-    const path = join(dirname(sdk), `../claude-agent-sdk-${process.platform}-${process.arch}/claude`);
-    return existsSync(path) ? path : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 const late = (): Promise<"late"> => new Promise((resolve) => setTimeout(() => resolve("late"), LIMIT_MS).unref());

@@ -1,14 +1,17 @@
-import { relative, resolve } from "node:path";
-import { isInside, planFiles } from "../../engine/plan-files.js";
-import { planOptions } from "../../engine/start.js";
+import { relative } from "node:path";
+import { checksOf, hasGates } from "../../engine/found-gates.js";
+import { planFiles } from "../../engine/plan-files.js";
+import { planOptions } from "../../engine/plan-options.js";
+import type { FoundCheck } from "../../gates/found/check.js";
 import { wavesOf } from "../../plan/graph.js";
-import type { Diagnostic, Gate, Plan } from "../../plan/model.js";
-import { parsePlan } from "../../plan/parse.js";
+import type { Diagnostic, FormatName, Gate, Plan } from "../../plan/model.js";
 import { EXIT } from "../exit.js";
 import { readFormat } from "../format.js";
 import { printFailure } from "../print-failure.js";
-import { readSettings } from "../settings.js";
+import { readPlan } from "../read-plan.js";
+import { readSettings, type Settings } from "../settings.js";
 import { repositoryTop } from "../top.js";
+import { type TriedGate, triedText, tryGates } from "../try-gates.js";
 import { diagnosticText } from "../words.js";
 
 export interface AuditFlags {
@@ -16,36 +19,80 @@ export interface AuditFlags {
   strict?: boolean;
   format?: string;
   subPhases?: string;
+  tag?: string;
+  tryGates?: boolean;
 }
 
-/** What was understood of a plan, the order it would run in, and everything that is wrong or doubtful about it. */
-export async function auditCommand(file: string, flags: AuditFlags): Promise<number> {
+interface Audit {
+  plan: Plan | undefined;
+  boxes: number;
+  diagnostics: Diagnostic[];
+  /** The project's own checks, where the plan has no gate. */
+  checks: FoundCheck[];
+  tried: TriedGate[];
+}
+
+/** What was understood of plans, the order they would run in, and everything that is wrong or doubtful about them. */
+export async function auditCommand(plans: readonly string[], flags: AuditFlags): Promise<number> {
   const json = flags.json === true;
-  const settings = await readSettings(process.cwd(), { subPhases: flags.subPhases });
+  const settings = await readSettings(process.cwd(), { subPhases: flags.subPhases, tag: flags.tag });
   if (!settings.ok) return printFailure(settings.failure, json);
   const format = readFormat(flags.format);
   if (!format.ok) return printFailure(format.failure, json);
   // A plan can be looked at anywhere; only running it needs a repository.
   const found = await repositoryTop();
   const top = found.ok ? found.value : process.cwd();
-  const path = resolve(process.cwd(), file);
-  if (!isInside(top, path)) return printFailure({ type: "plan-outside", file, top }, json);
-  const parsed = parsePlan(relative(top, path), planFiles(top).read, planOptions(settings.value.config, format.value));
-  const { diagnostics } = parsed;
-  const plan = parsed.plan;
-  const errors = diagnostics.filter((diagnostic) => diagnostic.severity === "error" || flags.strict === true);
-  if (json)
-    console.log(
-      JSON.stringify({
-        format: plan?.format ?? null,
-        phases: (plan?.phases ?? []).map(phaseJson),
-        waves: plan === undefined ? [] : wavesOf(plan.phases),
-        boxes: parsed.boxes,
-        diagnostics,
-      }),
-    );
-  else printAudit(plan, parsed.boxes, diagnostics);
-  return errors.length > 0 ? EXIT.usage : EXIT.done;
+  if (flags.tryGates === true && !found.ok) return printFailure(found.failure, json);
+  let worst: number = EXIT.done;
+  const named: readonly (string | undefined)[] = plans.length === 0 ? [undefined] : plans;
+  for (const [n, file] of named.entries()) {
+    if (n > 0 && !json) console.log("");
+    const code = await auditOne(file, top, settings.value, format.value, flags);
+    worst = Math.max(worst, code);
+  }
+  return worst;
+}
+
+async function auditOne(
+  file: string | undefined,
+  top: string,
+  { config }: Settings,
+  format: FormatName | undefined,
+  flags: AuditFlags,
+): Promise<number> {
+  const json = flags.json === true;
+  const options = planOptions(config, format);
+  const found = await readPlan(top, file, options);
+  if (!found.ok) return printFailure(found.failure, json);
+  const parsed = found.value;
+  const { plan, boxes } = parsed;
+  const { read } = planFiles(top);
+  const checks =
+    plan === undefined || config.gates_found === "off" || hasGates(plan, config)
+      ? []
+      : checksOf(read, relative(top, process.cwd()), plan);
+  const tried = plan === undefined || flags.tryGates !== true ? [] : await tryGates(top, plan, config, json);
+  const diagnostics = [...parsed.diagnostics, ...tried.flatMap(({ doubt }) => doubt ?? [])];
+  const audit: Audit = { plan, boxes, diagnostics, checks, tried };
+  if (json) printJson(audit);
+  else printAudit(audit);
+  const counts = diagnostics.some(({ severity }) => severity === "error" || flags.strict === true);
+  return counts ? EXIT.usage : EXIT.done;
+}
+
+function printJson({ plan, boxes, diagnostics, checks, tried }: Audit): void {
+  console.log(
+    JSON.stringify({
+      file: plan?.file ?? null,
+      format: plan?.format ?? null,
+      phases: (plan?.phases ?? []).map(phaseJson),
+      waves: plan === undefined ? [] : wavesOf(plan.phases),
+      boxes,
+      checks,
+      ...(tried.length === 0 ? {} : { gates_tried: tried.map(({ doubt: _, ...rest }) => rest) }),
+      diagnostics,
+    }),
+  );
 }
 
 const phaseJson = ({
@@ -96,7 +143,7 @@ function gateJson({ check }: Gate): Record<string, unknown> {
   }
 }
 
-function printAudit(plan: Plan | undefined, boxes: number, diagnostics: readonly Diagnostic[]): void {
+function printAudit({ plan, boxes, diagnostics, checks, tried }: Audit): void {
   if (plan !== undefined) {
     const tasks = plan.phases.reduce((sum, phase) => sum + phase.tasks.length, 0);
     console.log(`${plan.title}\n${plan.file}: format ${plan.format}, ${plan.phases.length} phases, ${tasks} tasks\n`);
@@ -106,6 +153,8 @@ function printAudit(plan: Plan | undefined, boxes: number, diagnostics: readonly
       for (const id of wave) printPhase(byId.get(id) as Plan["phases"][number]);
     }
   }
+  if (checks.length > 0) console.log(`\n${checksText(checks)}`);
+  if (tried.length > 0) console.log(`\n${triedText(tried)}`);
   const [errors, warnings] = ["error", "warning"].map((severity) =>
     diagnostics.filter((diagnostic) => diagnostic.severity === severity),
   ) as [Diagnostic[], Diagnostic[]];
@@ -116,6 +165,22 @@ function printAudit(plan: Plan | undefined, boxes: number, diagnostics: readonly
   );
   const read = plan?.phases.reduce((sum, phase) => sum + phase.tasks.length + (phase.leftOut?.length ?? 0), 0) ?? 0;
   console.log(`${boxes} boxes seen, ${read} tasks read.`);
+}
+
+function checksText(checks: readonly FoundCheck[]): string {
+  const line = ({ command, where }: FoundCheck): string => `  ${command}  (${where})`;
+  const [safe, other] = [checks.filter((check) => check.safe), checks.filter((check) => !check.safe)];
+  return [
+    ...(safe.length === 0
+      ? []
+      : [
+          "The plan has no gate. A run judges its phases with these, if they pass before the first:",
+          ...safe.map(line),
+        ]),
+    ...(other.length === 0
+      ? []
+      : ["Found, and run only where you write them down (segno init, project_gates):", ...other.map(line)]),
+  ].join("\n");
 }
 
 function printPhase({ id, title, dependsOn, tasks, gates, mark, leftOut = [] }: Plan["phases"][number]): void {

@@ -7,6 +7,7 @@ import { FileStore } from "../../store/file.js";
 import { agentFor } from "../agent.js";
 import { askChoice, isTerminal } from "../ask.js";
 import { EXIT } from "../exit.js";
+import { MODES } from "../permission.js";
 import { readSettings } from "../settings.js";
 import { wordsOf } from "../words.js";
 import { DEBUSSY, hasDebussy } from "./init.js";
@@ -92,7 +93,8 @@ async function permissions(): Promise<Finding> {
       detail: "no permission_mode is chosen",
       fix: wordsOf({ type: "no-permission-mode" }).next,
     };
-  return { name: "permissions", ok: true, detail: mode };
+  const meaning = MODES.find(({ name }) => name === mode)?.meaning ?? "";
+  return { name: "permissions", ok: true, detail: `${mode}: ${meaning}` };
 }
 
 async function agent(): Promise<Finding> {

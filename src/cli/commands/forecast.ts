@@ -1,5 +1,6 @@
 import { forecastOf } from "../../engine/forecasting.js";
-import { planOptions, preparePlan } from "../../engine/start.js";
+import { planOptions } from "../../engine/plan-options.js";
+import { isDone } from "../../plan/model.js";
 import { FileStore } from "../../store/file.js";
 import { thousands } from "../../view/numbers.js";
 import { table } from "../../view/table.js";
@@ -7,7 +8,9 @@ import { agentFor } from "../agent.js";
 import { EXIT } from "../exit.js";
 import { readFormat } from "../format.js";
 import { printFailure } from "../print-failure.js";
+import { readPlan } from "../read-plan.js";
 import { type ConfigFlags, readSettings } from "../settings.js";
+import { repositoryTop } from "../top.js";
 
 export interface ForecastFlags extends ConfigFlags {
   json?: boolean;
@@ -17,24 +20,26 @@ export interface ForecastFlags extends ConfigFlags {
 }
 
 /** What each phase is expected to need, before anything is spent. */
-export async function forecastCommand(plan: string, flags: ForecastFlags): Promise<number> {
+export async function forecastCommand(plan: string | undefined, flags: ForecastFlags): Promise<number> {
   const json = flags.json === true;
   const settings = await readSettings(process.cwd(), flags);
   if (!settings.ok) return printFailure(settings.failure, json);
   const format = readFormat(flags.format);
   if (!format.ok) return printFailure(format.failure, json);
   const { config } = settings.value;
-  const prepared = await preparePlan(process.cwd(), plan, planOptions(config, format.value));
-  if (!prepared.ok) return printFailure(prepared.failure, json);
+  const top = await repositoryTop();
+  if (!top.ok) return printFailure(top.failure, json);
+  const read = await readPlan(top.value, plan, planOptions(config, format.value));
+  if (!read.ok) return printFailure(read.failure, json);
+  const parsed = read.value;
+  if (!parsed.ok) return printFailure({ type: "plan", diagnostics: parsed.diagnostics }, json);
   const agent = await agentFor(config.agent, "user");
   if (!agent.ok) return printFailure(agent.failure, json);
-  const { parsed, repository } = prepared.value;
-  const phases = parsed.plan.phases.filter((phase) => flags.force === true || phase.mark !== "done");
-  const { top } = repository.git;
-  const learned = await new FileStore(top).learned(config.agent);
-  const forecast = forecastOf(parsed.plan, phases, top, config, learned, agent.value.priceOf, {
+  const phases = parsed.plan.phases.filter((phase) => flags.force === true || !isDone(phase.mark));
+  const learned = await new FileStore(top.value).learned(config.agent);
+  const forecast = forecastOf(parsed.plan, phases, top.value, config, learned, agent.value.priceOf, {
     force: flags.force === true,
-    quality: flags.quality === true,
+    quality: flags.quality === true || config.verify === "agent",
   });
   if (json) {
     console.log(JSON.stringify({ plan: parsed.plan.file, ...forecast }));

@@ -1,8 +1,9 @@
 /** `diff`, `undo`, `snapshots`, `clean`: what a run did to the repository, and how to take it back. */
 import { rootOf } from "../../engine/marks.js";
 import { planFiles } from "../../engine/plan-files.js";
+import { planOptions } from "../../engine/plan-options.js";
 import { readRun } from "../../engine/resume.js";
-import { onlyMarksDiffer, planOptions } from "../../engine/start.js";
+import { onlyMarksDiffer } from "../../engine/start.js";
 import { plansWithout } from "../../engine/unmark.js";
 import { Git } from "../../git/git.js";
 import { contains } from "../../git/merge.js";

@@ -1,8 +1,10 @@
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { good, type Result } from "../../engine/failure.js";
+import { planOptions } from "../../engine/plan-options.js";
 import { setUpCheckout } from "../../engine/set-up.js";
-import { planOptions, preparePlan, startRun } from "../../engine/start.js";
+import { preparePlan, startRun } from "../../engine/start.js";
 import type { PlanOptions } from "../../plan/model.js";
+import { selectPhases } from "../../plan/select.js";
 import { removeOldRehearsals } from "../../rehearsal/past.js";
 import { startStandIn } from "../../rehearsal/server.js";
 import { EXAMPLE_PLAN, rehearsalEnv, type Stage, sameFolder, stageClone, stageExample } from "../../rehearsal/stage.js";
@@ -12,7 +14,9 @@ import { RunView } from "../../view/board.js";
 import { gatesReport } from "../../view/gates-report.js";
 import { agentFor } from "../agent.js";
 import { conduct } from "../conduct.js";
+import { agentProblem } from "../equipment.js";
 import { readFormat } from "../format.js";
+import { noSuchPhase } from "../no-such-phase.js";
 import { eventPrinter } from "../print.js";
 import { printFailure } from "../print-failure.js";
 import { hasScreen } from "../screen.js";
@@ -27,6 +31,8 @@ export interface RehearseFlags extends ConfigFlags {
   format?: string;
   enforceGates?: boolean;
   charsPerTask?: string;
+  only?: string;
+  phases?: string;
 }
 
 /** A model with a window of 200,000 tokens, as most have. */
@@ -36,16 +42,6 @@ const WINDOW = 200_000;
 export async function rehearseCommand(plan: string | undefined, flags: RehearseFlags): Promise<number> {
   const json = flags.json === true;
   const example = flags.example === true;
-  if (plan === undefined && !example) {
-    return printFailure(
-      {
-        type: "usage",
-        what: "No plan was named.",
-        fix: "segno rehearse PLAN.md, or segno rehearse --example to see one.",
-      },
-      json,
-    );
-  }
   const charsPerTask = Number(flags.charsPerTask ?? (example ? 12_000 : 4_000));
   if (!Number.isInteger(charsPerTask) || charsPerTask < 0 || charsPerTask > 1_000_000) {
     return printFailure(
@@ -64,15 +60,18 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
   if (!own.ok && !example) return printFailure(own.failure, json);
   const options = own.ok && !example ? planOptions(own.value.config, format.value) : {};
   await removeOldRehearsals(async (top) => (await new FileStore(top).checkoutHolder()) !== undefined);
-  const set = await stageFor(cwd, plan, options);
+  const set = example ? await stageOfExample() : await stageFor(cwd, plan, options);
   if (!set.ok) return printFailure(set.failure, json);
-  const { stage, place, from } = set.value;
+  const { stage, place, from, file } = set.value;
   const preset = { model: MODEL, permission_mode: "all", ...(example ? { context_limit: 40_000 } : {}) };
   const settings = await readSettings(example ? stage.repository : cwd, flags, preset);
   if (!settings.ok) return printFailure(settings.failure, json);
   const { config } = settings.value;
   const agent = await agentFor(config.agent, "bundled");
   if (!agent.ok) return printFailure(agent.failure, json);
+  const env = (url: string) => rehearsalEnv(stage, url);
+  const unusable = await agentProblem({ agent: agent.value, agentEnv: env("http://127.0.0.1:9") }, stage.repository);
+  if (unusable !== undefined) return printFailure(unusable, json);
   const done = new Map<string, number>();
   const standIn = await startStandIn({
     window: WINDOW,
@@ -86,13 +85,15 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
     const view = new RunView();
     const screen = hasScreen(flags);
     const print = screen ? () => {} : eventPrinter(json, view);
-    const env = rehearsalEnv(stage, standIn.url);
-    const prepared = await preparePlan(place, example ? EXAMPLE_PLAN : (plan as string), options);
+    const agentEnv = env(standIn.url);
+    const prepared = await preparePlan(place, file, options);
     if (!prepared.ok) return printFailure(prepared.failure, json);
+    const selected = selectPhases(prepared.value.parsed.plan, flags);
+    if (!selected.ok) return printFailure(noSuchPhase(selected.unknown, prepared.value.parsed.plan), json);
     const setUp = await setUpCheckout(stage.repository, {
       command: example ? undefined : config.worktree_setup,
       top: from,
-      env: { ...env, HOME: process.env.HOME ?? stage.home },
+      env: { ...agentEnv, HOME: process.env.HOME ?? stage.home },
       marker: `setup:${process.pid}`,
       minutes: config.gate_timeout_minutes,
     });
@@ -103,12 +104,23 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
     const started = await startRun(
       new FileStore(prepared.value.repository.git.top),
       prepared.value,
-      { cwd: place, config, mode: "rehearsal", gates, allowDirty: false, format: format.value },
+      {
+        cwd: place,
+        config,
+        mode: "rehearsal",
+        gates,
+        only: selected.ids,
+        allowDirty: false,
+        format: format.value,
+        say: json || screen ? undefined : (text) => console.log(text),
+        signal: signals.early,
+      },
       {
         agent: agent.value,
-        agentEnv: env,
-        gateEnv: { ...env, HOME: process.env.HOME ?? stage.home },
+        agentEnv,
+        gateEnv: { ...agentEnv, HOME: process.env.HOME ?? stage.home },
         isolated: true,
+        triesGates: true,
         permissions: config.permission_mode ?? "all",
         worktrees: join(stage.folder, "worktrees"),
         onEvent: (event) => {
@@ -133,19 +145,25 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
   }
 }
 
-async function stageFor(
-  cwd: string,
-  plan: string | undefined,
-  options: PlanOptions,
-): Promise<Result<{ stage: Stage; place: string; from: string }>> {
-  if (plan === undefined) {
-    const stage = await stageExample();
-    return good({ stage, place: stage.repository, from: stage.repository });
-  }
-  const prepared = await preparePlan(cwd, plan, options);
+interface Staged {
+  stage: Stage;
+  /** Where the run is started, where it comes from, and its plan, as one would name it there. */
+  place: string;
+  from: string;
+  file: string;
+}
+
+async function stageOfExample(): Promise<Result<Staged>> {
+  const stage = await stageExample();
+  return good({ stage, place: stage.repository, from: stage.repository, file: EXAMPLE_PLAN });
+}
+
+async function stageFor(cwd: string, plan: string | undefined, options: PlanOptions): Promise<Result<Staged>> {
+  const prepared = await preparePlan(cwd, plan, options, { detached: true, looks: true });
   if (!prepared.ok) return prepared;
   const { repository, parsed } = prepared.value;
   const { top } = repository.git;
   const stage = await stageClone(top, parsed.plan.files);
-  return good({ stage, place: sameFolder(stage, top, cwd), from: top });
+  const file = relative(cwd, join(top, parsed.plan.file));
+  return good({ stage, place: sameFolder(stage, top, cwd), from: top, file });
 }

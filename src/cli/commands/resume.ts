@@ -16,12 +16,15 @@ import { goesToBackground, runInBackground, type ScreenFlags } from "../screen.j
 import { type ConfigFlags, readSettings, type Settings } from "../settings.js";
 import { listenToSignals } from "../signals.js";
 import { repositoryTop } from "../top.js";
+import { setUntil } from "../until.js";
 
 type ResumeFlags = ConfigFlags &
-  ScreenFlags & { dashboard?: boolean; all?: boolean; revived?: ResumeOptions["revived"] };
+  ScreenFlags & { dashboard?: boolean; until?: string; all?: boolean; revived?: ResumeOptions["revived"] };
 
 export async function resumeCommand(run: string | undefined, flags: ResumeFlags): Promise<number> {
   const json = flags.json === true;
+  const until = setUntil(flags.until);
+  if (!until.ok) return printFailure(until.failure, json);
   const settings = await readSettings(process.cwd(), flags);
   if (!settings.ok) return printFailure(settings.failure, json);
   const top = await repositoryTop();
@@ -78,9 +81,13 @@ export async function goOn(
       json,
     );
   }
+  // What the run found out for itself when it began holds, unless something else is said now.
+  const gates = settings.config.project_gates;
   const chosen = {
     ...settings.config,
     permission_mode: settings.config.permission_mode ?? state.config.permission_mode,
+    project_gates: Object.keys(gates).length > 0 ? gates : (state.config.project_gates ?? {}),
+    tag: settings.config.tag ?? state.config.tag,
   };
   const mode = await permissionMode(chosen, settings.file, json);
   if (!mode.ok) return printFailure(mode.failure, json);

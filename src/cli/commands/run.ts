@@ -1,18 +1,23 @@
+import { join, relative } from "node:path";
 import { bad, type Failure, good, type Result } from "../../engine/failure.js";
 import { findInterrupted, type Interrupted } from "../../engine/interrupted.js";
+import { planOptions } from "../../engine/plan-options.js";
 import { samePlan } from "../../engine/plan-reading.js";
-import { dirtyTree, type Prepared, planOptions, preparePlan, startRun } from "../../engine/start.js";
-import type { Plan } from "../../plan/model.js";
+import { dirtyTree, type Prepared, preparePlan, startRun } from "../../engine/start.js";
+import { isDone, type Plan } from "../../plan/model.js";
+import { parsePlan } from "../../plan/parse.js";
 import { selectPhases } from "../../plan/select.js";
 import { FileStore } from "../../store/file.js";
 import { agentFor } from "../agent.js";
 import { askChoice, isTerminal } from "../ask.js";
 import { type AttendedFlags, attendedBy, configFor } from "../attended.js";
+import { chooseChecks } from "../choose-checks.js";
 import { conduct } from "../conduct.js";
 import { dryRun } from "../dry-run.js";
 import { agentProblem, realEquipment } from "../equipment.js";
 import { EXIT } from "../exit.js";
 import { readFormat } from "../format.js";
+import { noSuchPhase } from "../no-such-phase.js";
 import { permissionMode } from "../permission.js";
 import { printFailure } from "../print-failure.js";
 import { openRunWorktree } from "../run-worktree.js";
@@ -20,6 +25,7 @@ import { goesToBackground, runInBackground } from "../screen.js";
 import { type ConfigFlags, readSettings, type Settings } from "../settings.js";
 import { listenToSignals } from "../signals.js";
 import { repositoryTop } from "../top.js";
+import { setUntil } from "../until.js";
 import { goOn } from "./resume.js";
 
 export interface RunFlags extends ConfigFlags, AttendedFlags {
@@ -34,32 +40,34 @@ export interface RunFlags extends ConfigFlags, AttendedFlags {
   detach?: boolean;
   plain?: boolean;
   dashboard?: boolean;
+  until?: string;
 }
 
 export async function runCommand(plan: string | undefined, flags: RunFlags): Promise<number> {
   const json = flags.json === true;
   const fail = (failure: Failure) => printFailure(failure, json);
+  const until = setUntil(flags.until);
+  if (!until.ok) return fail(until.failure);
   const settings = await readSettings(process.cwd(), flags);
   if (!settings.ok) return fail(settings.failure);
-  if (plan === undefined) return goOnWithNewest(settings.value, flags);
+  const anew = flags.fresh ?? flags.force ?? flags.only ?? flags.phases ?? flags.from;
+  const newest = plan === undefined && anew === undefined ? await goOnWithNewest(settings.value, flags) : undefined;
+  if (newest !== undefined) return newest;
   const format = readFormat(flags.format);
   if (!format.ok) return fail(format.failure);
   const { branch } = settings.value.config;
   const reading = planOptions(settings.value.config, format.value);
-  const prepared = await preparePlan(process.cwd(), plan, reading, branch);
+  const prepared = await preparePlan(process.cwd(), plan, reading, {
+    detached: branch !== "current",
+    looks: flags.dryRun === true,
+  });
   if (!prepared.ok) return fail(prepared.failure);
   const { plan: parsed } = prepared.value.parsed;
-  const selected = selectPhases(parsed, flags);
-  if (!selected.ok) {
-    const known = parsed.phases.map((phase) => phase.id).join(", ");
-    return fail({
-      type: "usage",
-      what: `There is no phase ${selected.unknown} in the plan.`,
-      fix: `Its phases: ${known}.`,
-    });
-  }
-  if (flags.dryRun === true) return dryRun(parsed, selected.ids, flags.force === true, json);
   const { top } = prepared.value.repository.git;
+  const file = relative(process.cwd(), join(top, parsed.file));
+  const selected = selectPhases(parsed, flags);
+  if (!selected.ok) return fail(noSuchPhase(selected.unknown, parsed));
+  if (flags.dryRun === true) return dryRun(parsed, selected.ids, flags.force === true, json);
   const store = new FileStore(top);
   const inWorktree = settings.value.config.workspace === "worktree";
   const holder = inWorktree ? undefined : await store.checkoutHolder();
@@ -68,7 +76,7 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
   if (!interrupted.ok) return fail(interrupted.failure);
   if (interrupted.value !== undefined) return goOn(store, top, interrupted.value, settings.value, flags);
   const left = parsed.phases.filter(
-    ({ id, mark }) => (mark !== "done" || flags.force === true) && (selected.ids?.includes(id) ?? true),
+    ({ id, mark }) => (!isDone(mark) || flags.force === true) && (selected.ids?.includes(id) ?? true),
   );
   if (left.length === 0) return nothingLeft(parsed, selected.ids, json);
   const dirty = inWorktree || flags.allowDirty === true ? undefined : await dirtyTree(prepared.value);
@@ -83,7 +91,7 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
   const config = configFor(attended, { ...settings.value.config, permission_mode: mode.value });
   const unusable = await agentProblem(equipment, process.cwd());
   if (unusable !== undefined) return fail(unusable);
-  const worktree = inWorktree ? await openRunWorktree(prepared.value, plan, reading, config) : undefined;
+  const worktree = inWorktree ? await openRunWorktree(prepared.value, file, reading, config) : undefined;
   if (worktree?.ok === false) return fail(worktree.failure);
   const place = worktree?.value ?? { prepared: prepared.value, cwd: process.cwd(), close: undefined };
   const signals = listenToSignals();
@@ -100,6 +108,9 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
       force: flags.force,
       attended: attended === "here",
       format: format.value,
+      choose: chooseChecks(config, attended, json),
+      say: json ? undefined : (text) => console.log(text),
+      signal: signals.early,
     },
     equipment,
   );
@@ -116,18 +127,17 @@ function nothingLeft({ file, phases }: Plan, only: readonly string[] | undefined
   return EXIT.done;
 }
 
-async function goOnWithNewest(settings: Settings, flags: RunFlags): Promise<number> {
+/** Undefined where no run is interrupted. */
+async function goOnWithNewest(settings: Settings, flags: RunFlags): Promise<number | undefined> {
   const json = flags.json === true;
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
   const store = new FileStore(top.value);
   const found = await findInterrupted(store, { top: top.value }, new Date());
   const window = settings.config.resume_window_hours;
-  if (found === undefined || found.hours > window) {
-    const why =
-      found === undefined
-        ? "no run is interrupted"
-        : `the newest, ${found.run}, was interrupted more than ${window} hours ago`;
+  if (found === undefined) return undefined;
+  if (found.hours > window) {
+    const why = `the newest, ${found.run}, was interrupted more than ${window} hours ago`;
     return printFailure({ type: "nothing-to-resume", run: undefined, why }, json);
   }
   if (flags.dryRun !== true) return goOn(store, top.value, found, settings, flags);
@@ -140,7 +150,7 @@ async function goOnWithNewest(settings: Settings, flags: RunFlags): Promise<numb
 
 /** An interrupted run of this plan: taken up if it is young, asked about if it is old, left if the plan is another. */
 async function runToGoOnWith(
-  { repository, parsed }: Prepared,
+  { repository, parsed, files }: Prepared,
   settings: Settings,
   flags: RunFlags,
 ): Promise<Result<Interrupted | undefined>> {
@@ -154,7 +164,10 @@ async function runToGoOnWith(
   );
   if (found === undefined) return good(undefined);
   const json = flags.json === true;
-  if (!samePlan(found.state.plan, plan)) {
+  // Gates that it found for itself are its own.
+  const { config, format } = found.state;
+  const asBefore = parsePlan(plan.file, files.read, planOptions(config, format)).plan;
+  if (!samePlan(found.state.plan, plan) && (asBefore === undefined || !samePlan(found.state.plan, asBefore))) {
     if (!json)
       console.log(`Run ${found.run} of this plan was interrupted, but the plan has changed since: starting anew.`);
     return good(undefined);

@@ -1,12 +1,14 @@
 import type { Command } from "commander";
 import { end } from "../exit.js";
-import { contextFlags } from "../flags.js";
+import { contextFlags, planFlags } from "../flags.js";
 
 export function register(program: Command): void {
-  contextFlags(program.command("forecast"))
-    .argument("<plan>", "a Markdown file in this repository")
+  planFlags(contextFlags(program.command("forecast")))
+    .argument(
+      "[plan]",
+      "a file of this repository, or a folder that holds a plan (default: PLAN.md, or the only plan there is)",
+    )
     .description("Say what each phase is expected to need: context, sessions, tokens and cost. Starts nothing.")
-    .option("--format <name>", "what form the plan has, if Segno guesses wrong")
     .option("--force", "count phases that the plan marks as done")
     .option("--quality", "count independent verification and remediation of each phase")
     .addHelpText(

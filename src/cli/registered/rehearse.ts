@@ -1,12 +1,17 @@
 import type { Command } from "commander";
 import { end } from "../exit.js";
-import { contextFlags } from "../flags.js";
+import { contextFlags, planFlags } from "../flags.js";
 
 export function register(program: Command): void {
-  contextFlags(program.command("rehearse"))
-    .argument("[plan]", "the plan, a Markdown file in this repository")
+  planFlags(contextFlags(program.command("rehearse")))
+    .argument(
+      "[plan]",
+      "the plan: a file of this repository, or a folder that holds one (default: PLAN.md, or the only plan there is)",
+    )
     .description("Run a plan in a scratch clone, with the real agent and a stand-in model: no key, no cost.")
-    .option("--format <name>", "what form the plan has, if Segno guesses wrong")
+    .option("--phases <list>", "rehearse only these: 1-3,5")
+    .option("--only <id>", "rehearse this phase alone")
+    .option("--permission-mode <mode>", "what the agent may do without asking: all (default), edits, listed or auto")
     .option("--plain", "lines instead of the live screen")
     .option("--dashboard", "print the link of the run's web page, and open it")
     .option("--parallel <n>", "work on up to n independent phases at once, each in a worktree of its own")
