@@ -6,7 +6,7 @@ import { parse } from "yaml";
 import { type Layer, loadConfig, type SettingSources } from "../config/load.js";
 import { type Config, configSchema } from "../config/schema.js";
 import { bad, good, type Result } from "../engine/failure.js";
-import { Git } from "../git/git.js";
+import { topOf } from "../git/places.js";
 
 /** Flags by their configuration keys; commander gives text or booleans. */
 export interface ConfigFlags {
@@ -48,8 +48,7 @@ export async function readSettings(
   flags: ConfigFlags,
   preset: Record<string, unknown> = {},
 ): Promise<Result<Settings>> {
-  const top = await new Git(cwd).attempt(["rev-parse", "--show-toplevel"]);
-  const file = join(top.ok ? top.stdout.trim() : cwd, ".segno", "config.yaml");
+  const file = join((await topOf(cwd)) ?? cwd, ".segno", "config.yaml");
   const read = (path: string): string => (existsSync(path) ? readFileSync(path, "utf8") : "");
   const layers: Layer[] = [
     { name: "user", source: read(userFile()) },

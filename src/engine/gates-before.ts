@@ -33,8 +33,9 @@ export async function runGatesBefore(held: HeldRun): Promise<void> {
 }
 
 /**
- * As many at once as phases are worked on at once. They share one checkout here, and may be in each other's way: one that
- * fails beside others is run once more, alone. Undefined where the run was asked to stop meanwhile.
+ * As many at once as phases are worked on at once. They share one checkout here, and may be in each other's way: one whose
+ * number counts and that fails beside others is run once more, alone; that another one failed is only told. Undefined where
+ * the run was asked to stop meanwhile.
  */
 async function inTurn(gates: readonly ToRun[], held: HeldRun, atOnce: number): Promise<Results | undefined> {
   const verdicts: (GateVerdict | undefined)[] = gates.map(() => undefined);
@@ -46,7 +47,8 @@ async function inTurn(gates: readonly ToRun[], held: HeldRun, atOnce: number): P
   const results: Results = [];
   for (const [n, gate] of gates.entries()) {
     const beside = verdicts[n];
-    const verdict = atOnce > 1 && beside?.passed === false ? await runOnce(gate, n, held) : beside;
+    const isMark = gate.check.noDecrease === true;
+    const verdict = atOnce > 1 && isMark && beside?.passed === false ? await runOnce(gate, n, held) : beside;
     if (verdict === undefined || verdict.calledOff === true) return undefined;
     const { passed, ms, stdout } = verdict;
     results.push({ command: gate.check.command, name: gate.name, passed, number: numberIn(stdout), ms });

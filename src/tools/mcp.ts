@@ -1,9 +1,8 @@
 /** Segno's tools as an MCP server named `segno`, always loaded so that they never hide behind a tool search. */
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { SERVER_NAME } from "./server-name.js";
 import type { SegnoTools } from "./tools.js";
-
-export const SERVER_NAME = "segno";
 
 /** Tools that no model sees: the agent's own hooks call them. What they answer is text. */
 export type HookTools = ReadonlyMap<string, (input: Record<string, unknown>) => Promise<string>>;

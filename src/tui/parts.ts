@@ -1,5 +1,5 @@
 /** The parts of the screen as text: what fits where is decided here, colours elsewhere. */
-import stringWidth from "string-width";
+import { width as columns } from "../view/width.js";
 import type { Board, BoardPhase } from "../view/board.js";
 import { percentsOf, sparkline } from "../view/markdown-report.js";
 import { thousands } from "../view/numbers.js";
@@ -16,13 +16,13 @@ export const SYMBOLS: Record<BoardPhase["status"], string> = {
 /** Cut or filled to exactly this many columns. */
 export function cut(text: string, width: number): string {
   const plain = text.replaceAll(/\p{Cc}+/gu, " ");
-  const wide = stringWidth(plain);
+  const wide = columns(plain);
   if (wide <= width) return plain + " ".repeat(width - wide);
   let kept = "";
   let used = 0;
   // Whole characters as people see them: half of a wide one would shift the line.
   for (const { segment } of SEGMENTS.segment(plain)) {
-    const more = stringWidth(segment);
+    const more = columns(segment);
     if (used + more > width - 1) break;
     kept += segment;
     used += more;

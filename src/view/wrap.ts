@@ -1,5 +1,5 @@
 /** Text over as many lines as it needs, none wider than this many columns. */
-import stringWidth from "string-width";
+import { width as columns } from "./width.js";
 
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
@@ -8,7 +8,7 @@ export function wrap(text: string, width: number): string[] {
     for (const word of paragraph.split(/\s+/)) {
       for (const part of pieces(word, width)) {
         const longer = line === "" ? part : `${line} ${part}`;
-        if (stringWidth(longer) <= width) line = longer;
+        if (columns(longer) <= width) line = longer;
         else {
           lines.push(line);
           line = part;
@@ -22,11 +22,11 @@ export function wrap(text: string, width: number): string[] {
 
 /** A word that is wider than a line is cut. */
 function pieces(word: string, width: number): string[] {
-  if (stringWidth(word) <= width) return [word];
+  if (columns(word) <= width) return [word];
   const parts: string[] = [];
   let part = "";
   for (const { segment } of new Intl.Segmenter().segment(word)) {
-    if (stringWidth(part + segment) > width) {
+    if (columns(part + segment) > width) {
       parts.push(part);
       part = "";
     }

@@ -2,6 +2,7 @@ import stringWidth from "string-width";
 import { describe, expect, test } from "vitest";
 import { cut } from "../../src/tui/parts.js";
 import { table } from "../../src/view/table.js";
+import { width } from "../../src/view/width.js";
 
 const TEXTS = [
   "plain text",
@@ -16,6 +17,15 @@ const TEXTS = [
 describe("what is shown on a terminal is as wide as it says", () => {
   test.each(TEXTS)("cut or filled to exactly as many columns: %s", (text) => {
     for (let width = 0; width <= 24; width++) expect(stringWidth(cut(text, width))).toBe(width);
+  });
+
+  test("every single character is as wide as the library says, those that need no library, too", () => {
+    const wrong: string[] = [];
+    for (let code = 0x20; code < 0x3100; code++) {
+      const character = String.fromCodePoint(code);
+      if (width(character) !== stringWidth(character)) wrong.push(code.toString(16));
+    }
+    expect(wrong).toEqual([]);
   });
 
   test("no character is cut in half", () => {

@@ -18,7 +18,8 @@ import {
 } from "@anthropic-ai/claude-agent-sdk";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { StopWhy, TurnEnd } from "../../run/event.js";
-import { mcpServer, SERVER_NAME } from "../../tools/mcp.js";
+import { mcpServer } from "../../tools/mcp.js";
+import { SERVER_NAME } from "../../tools/server-name.js";
 import { ONLY_SEGNO_TOOLS } from "../../tools/tools.js";
 import type { AgentSession, PermissionLevel, SessionOptions } from "../agent.js";
 import { diesWithParent, MARKER, sweep } from "../processes.js";

@@ -1,7 +1,7 @@
 /** Claude Code's names for tools, and what they are. */
 import type { ContentKind } from "../../context/ratios.js";
 import type { ToolKind } from "../../run/event.js";
-import { SERVER_NAME } from "../../tools/mcp.js";
+import { SERVER_NAME } from "../../tools/server-name.js";
 import type { ToolName } from "../../tools/tools.js";
 
 const PREFIX = `mcp__${SERVER_NAME}__`;

@@ -1,6 +1,6 @@
 /** What Codex is started with: our tools, the hooks that ask us, and nothing that goes on when we think it is idle. */
 
-import { SERVER_NAME } from "../../tools/mcp.js";
+import { SERVER_NAME } from "../../tools/server-name.js";
 import type { PermissionLevel, SessionOptions } from "../agent.js";
 import type { SessionDoor } from "../session-door.js";
 import { NAMESPACE } from "./tools.js";

@@ -1,7 +1,7 @@
 /** Codex's names for tools, and what they are. */
 import type { ContentKind } from "../../context/ratios.js";
 import type { ToolKind } from "../../run/event.js";
-import { SERVER_NAME } from "../../tools/mcp.js";
+import { SERVER_NAME } from "../../tools/server-name.js";
 import type { ToolName } from "../../tools/tools.js";
 
 /** As its hooks call them. Its models see them in a namespace of that name. */
