@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const folder = fileURLToPath(new URL("../.agents", import.meta.url));
-const AGENTS = ["@openai/codex@0.166.0"];
+const AGENTS = ["@openai/codex@0.166.0", "opencode-ai@1.18.33"];
 
 mkdirSync(folder, { recursive: true });
 if (!existsSync(join(folder, "package.json"))) writeFileSync(join(folder, "package.json"), "{}\n");

@@ -3,7 +3,7 @@
  * them. The worker knows a shell and a way to write files; here both are commands.
  */
 import { randomUUID } from "node:crypto";
-import type { InputUsage } from "./cache.js";
+import { type Dialect, parsedObject, type Sent } from "./dialect.js";
 import type { ReplyBlock } from "./reply.js";
 import type { Block, ModelRequest, RequestMessage } from "./request.js";
 
@@ -31,7 +31,7 @@ interface ResponsesTool {
   tools?: ResponsesTool[];
 }
 
-export interface ResponsesRequest {
+interface ResponsesRequest {
   model: string;
   instructions?: string;
   input: ResponsesItem[];
@@ -44,7 +44,7 @@ const textOf = (content: ResponsesItem["content"] | ResponsesItem["output"]): st
   typeof content === "string" ? content : (content ?? []).map((part) => part.text ?? "").join("\n");
 
 /** As the worker reads it: who said what, which tools there are, what they were called with and brought. */
-export function readResponses({ model, instructions, input, tools = [] }: ResponsesRequest): ModelRequest {
+function readResponses({ model, instructions, input, tools = [] }: ResponsesRequest): ModelRequest {
   const system: string[] = instructions === undefined ? [] : [instructions];
   const messages: RequestMessage[] = [];
   const add = (role: "user" | "assistant", block: Block): void => {
@@ -92,9 +92,10 @@ function calledWith({ name = "", namespace, arguments: given = "{}" }: Responses
   name: string;
   given: Record<string, unknown>;
 } {
-  if (namespace !== undefined && !SHELLS.has(name)) return { name: `${namespace}__${name}`, given: parsed(given) };
-  if (!SHELLS.has(name)) return { name, given: parsed(given) };
-  const { cmd, command = cmd } = parsed(given);
+  if (namespace !== undefined && !SHELLS.has(name))
+    return { name: `${namespace}__${name}`, given: parsedObject(given) };
+  if (!SHELLS.has(name)) return { name, given: parsedObject(given) };
+  const { cmd, command = cmd } = parsedObject(given);
   const text = String(command ?? "");
   const [, file, lines] = PATCH.exec(text) ?? [];
   if (file === undefined || lines === undefined) return { name: "Bash", given: { command: text } };
@@ -102,22 +103,11 @@ function calledWith({ name = "", namespace, arguments: given = "{}" }: Responses
   return { name: "Write", given: { file_path: file, content } };
 }
 
-function parsed(text: string): Record<string, unknown> {
-  try {
-    return JSON.parse(text) as Record<string, unknown>;
-  } catch {
-    return {};
-  }
-}
-
-interface Sent {
-  content: readonly ReplyBlock[];
-  usage: InputUsage & { output_tokens: number };
-  silent: boolean;
-}
+const eventLine = (event: { type: string; [field: string]: unknown }): string =>
+  `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 
 /** Events of one answer, in order. */
-export function responsesEvents({ content, usage, silent }: Sent): { type: string; [field: string]: unknown }[] {
+function responsesEvents({ content, usage, silent }: Sent): { type: string; [field: string]: unknown }[] {
   const id = `resp_${randomUUID()}`;
   const items = content.map(itemOf);
   const input = usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens;
@@ -168,3 +158,12 @@ function commandOf(name: string, { command, file_path, content }: Record<string,
     .map((line) => `+${line}\n`);
   return `apply_patch <<'PATCH'\n*** Begin Patch\n*** Add File: ${String(file_path)}\n${lines.join("")}*** End Patch\nPATCH`;
 }
+
+export const RESPONSES: Dialect = {
+  read: (body) => readResponses(body as ResponsesRequest),
+  answer: (sent) => responsesEvents(sent).map(eventLine),
+  // What is too long is told in the stream.
+  tooLong: (message) => [
+    eventLine({ type: "response.failed", response: { error: { code: "context_length_exceeded", message } } }),
+  ],
+};

@@ -1,14 +1,16 @@
 /**
- * The stand-in model on loopback: the Messages API, and the Responses API with the same behaviour behind it. It counts
- * honestly, caches like the real ones, refuses what is too long for its window, and leaves what to answer to a behaviour.
+ * The stand-in model on loopback: the Messages API, and the Responses and chat completions APIs with the same behaviour
+ * behind them. It counts honestly, caches like the real ones, refuses what is too long for its window, and leaves what to answer to a behaviour.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type InputUsage, PromptCache } from "./cache.js";
+import { COMPLETIONS } from "./completions.js";
+import type { Dialect } from "./dialect.js";
 import type { Reply, ReplyBlock } from "./reply.js";
 import { type ModelRequest, piecesOf, promptTokens } from "./request.js";
-import { type ResponsesRequest, readResponses, responsesEvents } from "./responses.js";
+import { RESPONSES } from "./responses.js";
 import { countTokens } from "./tokens.js";
 
 export type Behaviour = (request: ModelRequest) => Reply | Promise<Reply>;
@@ -64,7 +66,8 @@ export async function startStandIn(options: StandInOptions): Promise<StandIn> {
 
 async function handle(options: StandInOptions, cache: PromptCache, req: IncomingMessage, res: ServerResponse) {
   const path = (req.url ?? "").split("?")[0] ?? "";
-  if (req.method === "POST" && path === "/v1/responses") return handleResponses(options, cache, req, res);
+  const dialect = req.method === "POST" ? DIALECTS[path] : undefined;
+  if (dialect !== undefined) return handleDialect(dialect, options, cache, req, res);
   if (req.method !== "POST" || (path !== "/v1/messages" && path !== "/v1/messages/count_tokens")) {
     req.resume();
     return sendError(res, 404, "not_found_error", `no such endpoint: ${req.method} ${path}`);
@@ -102,47 +105,57 @@ async function handle(options: StandInOptions, cache: PromptCache, req: Incoming
   stream(res, body, reply.type === "cut");
 }
 
-async function handleResponses(options: StandInOptions, cache: PromptCache, req: IncomingMessage, res: ServerResponse) {
-  const request = readResponses(JSON.parse(await readBody(req)) as ResponsesRequest);
+/** Other vendors' APIs, by their path. */
+const DIALECTS: Readonly<Record<string, Dialect>> = {
+  "/v1/responses": RESPONSES,
+  "/v1/chat/completions": COMPLETIONS,
+};
+
+async function handleDialect(
+  dialect: Dialect,
+  options: StandInOptions,
+  cache: PromptCache,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
+  const request = dialect.read(JSON.parse(await readBody(req)));
   // There is no mark where to cache: whatever was sent before is.
   const pieces = piecesOf(request).map((piece) => ({ ...piece, breakpoint: true }));
   const tokens = promptTokens(request);
-  const refuse = (status: number, code: string, message: string, headers?: Record<string, string>): void =>
-    sendJson(res, status, { error: { code, type: code, message } }, headers);
   const reply: Reply =
     tokens > options.window
       ? {
           type: "error",
           status: 400,
-          error: "context_length_exceeded",
+          error: TOO_LONG,
           message: `prompt is too long: ${tokens} tokens > ${options.window} maximum`,
         }
       : await answerOf(options, request);
   if (reply.type === "hang") return;
-  if (reply.type === "error" && reply.error === "context_length_exceeded") {
-    const { error: code, message } = reply;
-    return sendEvents(res, [{ type: "response.failed", response: { error: { code, message } } }]);
+  if (reply.type === "error") {
+    const { status, error: code, message, headers } = reply;
+    const told = code === TOO_LONG ? dialect.tooLong(message) : undefined;
+    if (told !== undefined) return sendEvents(res, told);
+    return sendJson(res, status, { error: { code, type: code, message } }, headers);
   }
-  if (reply.type === "error") return refuse(reply.status, reply.error, reply.message, reply.headers);
   const usage = { ...cache.account(request.model, pieces), output_tokens: outputTokens(reply.content) };
   options.onExchange?.({ at: Date.now(), request, reply, usage });
   const silent = reply.type === "message" && reply.silent === true;
-  const events = responsesEvents({ content: reply.content, usage, silent });
-  sendEvents(res, reply.type === "cut" ? events.slice(0, 2) : events, reply.type === "cut");
+  const events = dialect.answer({ model: request.model, content: reply.content, usage, silent });
+  const cut = reply.type === "cut";
+  sendEvents(res, cut ? events.slice(0, Math.ceil(events.length / 2)) : events, cut);
 }
+
+const TOO_LONG = "context_length_exceeded";
 
 async function answerOf(options: StandInOptions, request: ModelRequest): Promise<Reply> {
   if (options.delayMs) await new Promise((resolve) => setTimeout(resolve, options.delayMs));
   return options.behaviour(request);
 }
 
-function sendEvents(
-  res: ServerResponse,
-  events: readonly { type: string; [field: string]: unknown }[],
-  cut = false,
-): void {
+function sendEvents(res: ServerResponse, events: readonly string[], cut = false): void {
   res.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
-  for (const event of events) res.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  for (const event of events) res.write(event);
   if (cut) res.destroy();
   else res.end();
 }

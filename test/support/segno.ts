@@ -11,6 +11,7 @@ import { scratchFolder, whenOver } from "./scratch.js";
 export const SEGNO = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 /** Where `npm run test:agents` puts it. */
 export const CODEX = fileURLToPath(new URL("../../.agents/node_modules/.bin/codex", import.meta.url));
+export const OPENCODE = fileURLToPath(new URL("../../.agents/node_modules/.bin/opencode", import.meta.url));
 const KILL_AT = new URL("./kill-at.mjs", import.meta.url).href;
 const PRELOAD_AGENT = new URL("./preload-agent.mjs", import.meta.url).href;
 
