@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { seedHome } from "../../src/agents/opencode/config.js";
 import { type Behaviour, type Exchange, startStandIn } from "../../src/rehearsal/server.js";
 import { worker } from "../../src/rehearsal/worker.js";
 import type { RunEvent } from "../../src/run/event.js";
@@ -56,7 +57,7 @@ export interface SiteOptions {
   charsPerTask?: number;
   window?: number;
   /** Who works: the real Claude Code where it is the subject, else the agent in process. */
-  agent?: "claude" | "codex" | "scripted";
+  agent?: "claude" | "codex" | "opencode" | "scripted";
   behave?: (request: Parameters<Behaviour>[0], worker: Behaviour) => ReturnType<Behaviour>;
 }
 
@@ -96,7 +97,8 @@ export async function site({
     SEGNO_REVIVE: "false",
     GIT_CONFIG_GLOBAL: `${process.env.HOME}/.gitconfig`,
     ...(agent === "scripted" ? { SEGNO_AGENT: agent, NODE_OPTIONS: `--import ${PRELOAD_AGENT}` } : {}),
-    ...(agent === "codex" ? codexEnv(home, standIn.url) : {}),
+    ...(agent === "codex" ? { ...codexEnv(home, standIn.url), SEGNO_AGENT: agent } : {}),
+    ...(agent === "opencode" ? { ...opencodeEnv(home, standIn.url), SEGNO_AGENT: agent } : {}),
   };
   return {
     repo,
@@ -123,13 +125,28 @@ export async function site({
 }
 
 /** As a user has Codex: a configuration of their own, which names the provider. */
-function codexEnv(home: string, url: string): Record<string, string> {
+export function codexEnv(home: string, url: string): Record<string, string> {
   mkdirSync(join(home, ".codex"));
   writeFileSync(
     join(home, ".codex/config.toml"),
     `model_provider = "own"\nmodel_context_window = 200000\n\n[model_providers.own]\nname = "own"\nbase_url = "${url}/v1"\nwire_api = "responses"\nenv_key = "OPENAI_API_KEY"\nsupports_websockets = false\n\n[analytics]\nenabled = false\n`,
   );
-  return { SEGNO_AGENT: "codex", SEGNO_CODEX: CODEX, OPENAI_API_KEY: "not-a-real-key" };
+  return { SEGNO_CODEX: CODEX, OPENAI_API_KEY: "not-a-real-key" };
+}
+
+/** As a user has opencode: a configuration of their own, which names the provider. */
+export function opencodeEnv(home: string, url: string): Record<string, string> {
+  const folder = join(home, ".config/opencode");
+  seedHome(home);
+  const models = { "claude-sonnet-4-5": { limit: { context: 200_000, output: 32_000 } } };
+  const own = { npm: "@ai-sdk/openai-compatible", options: { baseURL: `${url}/v1`, apiKey: "not-a-real-key" }, models };
+  writeFileSync(join(folder, "opencode.json"), JSON.stringify({ provider: { own }, model: "own/claude-sonnet-4-5" }));
+  return {
+    SEGNO_OPENCODE: OPENCODE,
+    SEGNO_MODEL: "own/claude-sonnet-4-5",
+    OPENCODE_DISABLE_MODELS_FETCH: "1",
+    OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
+  };
 }
 
 function start(args: string[], cwd: string, env: Record<string, string>): Running {

@@ -1,0 +1,60 @@
+/** Runs of other vendors' agents from beginning to end: handovers, gates, commits, marks, and nothing left behind. */
+import { existsSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { findProcesses } from "../../src/agents/processes.js";
+import { planFiles } from "../support/plans.js";
+import { git, scratchRepo } from "../support/scratch.js";
+import { CODEX, eventsOf, OPENCODE, site } from "../support/segno.js";
+
+const PLAN = planFiles([
+  { id: "1", tasks: 3, gates: ["test -f out/1-3.txt"] },
+  { id: "2", tasks: 3, dependsOn: ["1"], gates: ["test -f out/2-3.txt"] },
+]);
+const TASKS = ["1/1.1", "1/1.2", "1/1.3", "2/2.1", "2/2.2", "2/2.3"];
+
+/** What fits beside the agent's own first prompt: a handover in the middle of each phase. */
+const AGENTS = [
+  { agent: "codex", program: CODEX, title: "Codex", window: "24000" },
+  { agent: "opencode", program: OPENCODE, title: "opencode", window: "24000" },
+] as const;
+
+for (const { agent, program, title, window } of AGENTS)
+  describe.skipIf(!existsSync(program))(title, () => {
+    test("two phases, handed over in the middle: every task once, gates, commits, marks; nothing is left running", async () => {
+      const repo = scratchRepo(PLAN);
+      const place = await site({ repo, agent, charsPerTask: 9_000 });
+      const ended = await place.segno(["run", "PLAN.md", "--json", "--context-limit", window]).ended;
+      expect(ended.code, `${ended.stdout.slice(-3_000)}\n${ended.stderr}`).toBe(0);
+      const events = eventsOf(ended);
+      const of = (type: string) => events.filter((event) => event.type === type);
+      expect(place.done).toEqual(TASKS);
+      expect(of("checkpoint-saved").length).toBeGreaterThanOrEqual(2);
+      expect(of("compacted")).toEqual([]);
+      expect(of("gate-finished").every((event) => "passed" in event && event.passed)).toBe(true);
+      expect(git(repo, "show", "HEAD:PLAN.md").match(/Completed/g)).toHaveLength(2);
+      expect(git(repo, "log", "-1", "--format=%(trailers:key=Co-Authored-By)")).toContain(`${title} (`);
+      expect(git(repo, "status", "--porcelain")).toBe("");
+      const first = events[0];
+      const run = first?.type === "run-started" ? first.run : "";
+      expect(await findProcesses((marker) => marker.startsWith(`${run}:`))).toEqual([]);
+    });
+
+    test("a rehearsal with it", async () => {
+      const repo = scratchRepo(PLAN);
+      const place = await site({ repo, agent });
+      const ended = await place.segno(["rehearse", "PLAN.md", "--agent", agent, "--plain"]).ended;
+      expect(ended.code, ended.stdout + ended.stderr).toBe(0);
+      expect(ended.stdout).toContain("6 tasks done by the stand-in model, 0 of them more than once");
+    });
+
+    test("killed in the middle and taken up again, it ends like an undisturbed run", async () => {
+      const repo = scratchRepo(PLAN);
+      const place = await site({ repo, agent });
+      expect((await place.segno(["run", "PLAN.md"], { killAt: 30 }).ended).signal).toBe("SIGKILL");
+      const again = await place.segno(["resume"]).ended;
+      expect(again.code, again.stdout + again.stderr).toBe(0);
+      expect([...new Set(place.done)]).toEqual(TASKS);
+      expect(place.done.length).toBeLessThanOrEqual(TASKS.length + 1);
+      expect(git(repo, "status", "--porcelain")).toBe("");
+    });
+  });
