@@ -129,6 +129,10 @@ export interface Agent {
   /** As people call it. */
   title: string;
   abilities: AgentAbilities;
+  /** What each permission level means for it, in words; one that it cannot keep is not there. */
+  levels: Readonly<Partial<Record<PermissionLevel, string>>>;
+  /** Whether it has a sandbox of its own for `sandbox: true`. */
+  sandboxes: boolean;
   /** Files of a project that it reads by itself. */
   reads: readonly string[];
   /** What to do where it is missing, or not logged in. */
@@ -153,9 +157,10 @@ export interface Agent {
 }
 
 /** What an agent cannot do that a run would need, in words, before it begins. */
-export function shortcomings({ title, abilities }: Agent): string[] {
+export function shortcomings({ title, abilities, sandboxes }: Agent, { sandbox }: { sandbox: boolean }): string[] {
   const { stop, usage, compaction, refuses, resume } = abilities;
   return [
+    sandbox && !sandboxes ? `${title} has no sandbox of its own: sandbox: true changes nothing for it.` : "",
     stop === "cancel" ? `${title} can only be stopped by cancelling: a tool that runs then may be cut off.` : "",
     usage === "call"
       ? ""

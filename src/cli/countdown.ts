@@ -1,6 +1,7 @@
 /** While a usage limit holds the run: how long still. At a terminal a line that counts down, elsewhere one now and then. */
 import type { HeldRun } from "../engine/held-run.js";
 import { clock } from "../view/numbers.js";
+import { waitsFor } from "../view/status.js";
 import { isTerminal } from "./ask.js";
 
 const SECOND = 1_000;
@@ -12,7 +13,7 @@ export function countDown({ run }: HeldRun, json: boolean): { stop(): void } {
   let shown = false;
   const timer = setInterval(
     () => {
-      const { limit } = run.state;
+      const limit = waitsFor(run.state);
       if (limit === undefined) {
         if (shown && live) process.stdout.write("\r\u001b[K");
         shown = false;

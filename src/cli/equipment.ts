@@ -1,15 +1,15 @@
-/** What a real run works with: the user's agent, environment and choices. */
-import type { Agent, PermissionLevel } from "../agents/agent.js";
+/** What a real run works with: the user's agents, environment and choices. */
+import type { PermissionLevel } from "../agents/agent.js";
 import type { Config } from "../config/schema.js";
-import type { Failure } from "../engine/failure.js";
 import type { Equipment } from "../engine/held-run.js";
 import { worktreesFolder } from "../git/worktree.js";
 import { RunView } from "../view/board.js";
 import { MAIN } from "./background.js";
+import type { FoundCrew } from "./crew.js";
 import { eventPrinter } from "./print.js";
 
 export function realEquipment(
-  agent: Agent,
+  crew: FoundCrew,
   permissions: PermissionLevel,
   { env_deny, revive }: Pick<Config, "env_deny" | "revive">,
   json: boolean,
@@ -28,7 +28,7 @@ export function realEquipment(
   };
   return {
     equipment: {
-      agent,
+      ...crew,
       agentEnv: env,
       gateEnv: env,
       isolated: false,
@@ -42,16 +42,3 @@ export function realEquipment(
 }
 
 const escapeForm = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
-
-/** An agent that cannot be used is found out before anything is begun. */
-export async function agentProblem(
-  { agent, agentEnv }: Pick<Equipment, "agent" | "agentEnv">,
-  cwd: string,
-): Promise<Failure | undefined> {
-  const checked = await agent.checkQuickly(agentEnv, cwd);
-  if (checked.ok) return undefined;
-  const { title, help } = agent;
-  return checked.problem === "no-login"
-    ? { type: "no-login", agent: title, help: help.login }
-    : { type: "no-agent", agent: title, help: help.install, detail: checked.detail };
-}

@@ -31,9 +31,34 @@ const notifier = z
     "give exactly one of command, webhook, ntfy and desktop",
   );
 
+const name = z.string().min(1).max(200);
+/** An agent by its name, or an agent with a model, or a model alone. */
+const who = z.union([name, z.strictObject({ agent: name.optional(), model: name.optional() })]);
+const rule = z
+  .strictObject({
+    phases: z.array(z.union([z.string(), z.number()])).optional(),
+    title: z.string().min(1).optional(),
+    agent: name.optional(),
+    model: name.optional(),
+  })
+  .refine(({ phases, title }) => phases !== undefined || title !== undefined, "give phases, or a title")
+  .refine(({ agent, model }) => agent !== undefined || model !== undefined, "give an agent, or a model");
+const agents = z.strictObject({
+  work: who.optional(),
+  remediate: who.optional(),
+  verify: who.optional(),
+  merge: who.optional(),
+  rules: z.array(rule).max(100).default([]),
+});
+
 export const configSchema = z.strictObject({
   agent: z.string().min(1).default("claude").describe("The coding agent that does the work."),
   model: z.string().min(1).optional().describe("The model the agent uses; the agent's own default if not set."),
+  agents: agents
+    .optional()
+    .describe(
+      'Who does what, beside `agent` and `model`: by purpose (`work`, `remediate`, `verify`, `merge`: a name, or `{ agent, model }`), and by phase (`rules`, a list of `{ phases: [1, 2] }` or `{ title: "part of a title" }` with `agent` and `model`; the first that fits counts). `**Agent:**` and `**Model:**` in a phase\'s own text come before rules. For `verify` the purpose comes first: who judges need not be who wrote.',
+    ),
   permission_mode: permissionLevel
     .optional()
     .describe(

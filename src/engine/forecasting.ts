@@ -43,19 +43,20 @@ function tokensOfFile(top: string, path: string): number {
 }
 
 /** Remembers, phase by phase, what a forecast can be made of next time. */
-export function learnFrom({ run, agent, store }: HeldRun): void {
+export function learnFrom({ run, crew, store }: HeldRun): void {
   run.onEvent((event) => {
     if (event.type !== "phase-done") return;
     const { state } = run;
     // What its parts did is learned from them.
     if ([...state.parents.values()].includes(event.phase)) return;
     const sessions = [...state.sessions.values()].filter((session) => session.phase === event.phase);
-    const begun = sessions.filter((session) => session.firstPrompt !== undefined);
-    const last = begun.at(-1);
+    const last = sessions.findLast((session) => session.firstPrompt !== undefined);
     if (last?.model === undefined) return;
+    // Windows, prompts and ratios are the agent's own: of several, the last one's are learned.
+    const begun = sessions.filter(({ agent, firstPrompt }) => agent === last.agent && firstPrompt !== undefined);
     const sum = (pick: (session: (typeof begun)[number]) => number) =>
       begun.reduce((total, session) => total + pick(session), 0);
-    const learned = store.learn(agent.name, {
+    const learned = store.learn(crew.of(last.agent).name, {
       firstPrompts: begun.map((session) => session.firstPrompt ?? 0),
       repairs: begun
         .filter(({ issues }) => issues > 0)

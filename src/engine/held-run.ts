@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { Hono } from "hono";
 import type { Agent, PermissionLevel } from "../agents/agent.js";
+import { Crew } from "../agents/crew.js";
 import type { Git } from "../git/git.js";
 import type { Settings } from "../git/settings.js";
 import type { Claims } from "../handover/claims.js";
@@ -43,8 +44,8 @@ export interface HeldRun {
   cwd: string;
   /** Where branches of phases are checked out. */
   checkouts: Map<string, string>;
-  agent: Agent;
-  /** What the agent gets as its environment, and what the user's gates get. */
+  crew: Crew;
+  /** What agents get as their environment, and what the user's gates get. */
   agentEnv: Record<string, string>;
   gateEnv: Record<string, string>;
   /** Load no settings of the user or the project: rehearsals and tests. */
@@ -55,6 +56,7 @@ export interface HeldRun {
   /** Reads a plan file of the checkout. */
   readPlanFile: ReadPlanFile;
   writePlanFile: (path: string, content: string) => void;
+  /** As they were written, with no agent's names for the tools. */
   texts: PromptTexts;
   /** Where worktrees of phases are made. */
   worktrees: string;
@@ -88,6 +90,10 @@ export interface HeldRun {
 /** What a run works with, new or taken up again. */
 export interface Equipment {
   agent: Agent;
+  /** Other agents that may work here, too. */
+  others?: readonly Agent[] | undefined;
+  /** What is to be said of them when the run begins. */
+  notices?: readonly string[] | undefined;
   agentEnv: Record<string, string>;
   gateEnv: Record<string, string>;
   isolated: boolean;
@@ -113,7 +119,7 @@ export interface Parts {
 
 export function heldRun(parts: Parts, equipment: Equipment): HeldRun {
   const { run, store, git, files, texts, lock, warden, interrupted } = parts;
-  const { agent, agentEnv, gateEnv, isolated, permissions, worktrees } = equipment;
+  const { agent, others, agentEnv, gateEnv, isolated, permissions, worktrees } = equipment;
   const { read: readPlanFile, write: writePlanFile } = files;
   const stop = new AbortController();
   run.onEvent(() => {
@@ -126,7 +132,7 @@ export function heldRun(parts: Parts, equipment: Equipment): HeldRun {
     top: git.top,
     cwd: join(git.top, run.state.folder),
     checkouts: new Map(),
-    agent,
+    crew: new Crew(agent, others),
     agentEnv,
     gateEnv,
     isolated,
@@ -152,3 +158,7 @@ export function heldRun(parts: Parts, equipment: Equipment): HeldRun {
     door: undefined,
   };
 }
+
+/** Whose conversation a session is. */
+export const agentOfSession = ({ run, crew }: Pick<HeldRun, "run" | "crew">, session: string): Agent =>
+  crew.of(run.state.sessions.get(session)?.agent ?? run.state.config.agent);

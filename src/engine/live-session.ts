@@ -3,7 +3,7 @@
  *
  * Invariant: the meter sees an observation before anything else does.
  */
-import type { AgentSession, Observation, SessionHandlers } from "../agents/agent.js";
+import type { Agent, AgentSession, Observation, SessionHandlers } from "../agents/agent.js";
 import { type Learned, seenFirstPrompt } from "../context/forecast.js";
 import { expectedGrowth, largeResult, type Meter, meter, newMeter, readMeter } from "../context/meter.js";
 import { handoverPoint, handoversOn, type Limits, type NaturalBoundary, newWarnings } from "../context/policy.js";
@@ -12,6 +12,7 @@ import { StuckWatch } from "../handover/stuck.js";
 import { TOOL_ANSWERS } from "../handover/tool-answers.js";
 import { type AtBoundary, sayAtBoundary } from "../run/boundary.js";
 import { budgetWarnings } from "../run/budget.js";
+import type { Chosen } from "../run/choosing.js";
 import type { Circle } from "../run/circles.js";
 import type { ToolKind, TurnEnd } from "../run/event.js";
 import { howToAllow } from "../run/refusals.js";
@@ -34,9 +35,19 @@ const PROGRESS_SKILL = /^\/?(?:debussy|segno)-progress\b[:\s]*(.*)$/i;
 
 export type SessionPlace = ReportPlace;
 
+/** Who works, and what was learned of them here. */
+export interface Who {
+  agent: Agent;
+  model: string | undefined;
+  learned: Learned;
+}
+
 export class LiveSession implements WarmSession {
   readonly #held: HeldRun;
   readonly #place: SessionPlace;
+  readonly #who: Agent;
+  /** The model that was asked for; undefined: the agent's own default. */
+  readonly #asked: string | undefined;
   readonly #at: Omit<SessionPlace, "purpose">;
   readonly tools: SegnoTools;
   #agent: AgentSession | undefined;
@@ -63,8 +74,10 @@ export class LiveSession implements WarmSession {
   #resumed = false;
   #pid: number | undefined;
 
-  constructor(held: HeldRun, place: SessionPlace, learned: Learned) {
+  constructor(held: HeldRun, place: SessionPlace, { agent, model, learned }: Who) {
     this.#held = held;
+    this.#who = agent;
+    this.#asked = model;
     this.#place = place;
     this.#at = { phase: place.phase, attempt: place.attempt, session: place.session };
     const { config } = held.run.state;
@@ -91,7 +104,7 @@ export class LiveSession implements WarmSession {
     if (this.#agent !== undefined) return this.#agent;
     this.#lookOut = new LookOut(this.#held, this.#place);
     this.#resumed = resume !== undefined;
-    const { run, agent, agentEnv, gitEnv, door, isolated, permissions } = this.#held;
+    const { run, agentEnv, gitEnv, door, isolated, permissions } = this.#held;
     const { phase, session } = this.#place;
     const token = door?.sessionToken(session);
     const env = {
@@ -103,11 +116,11 @@ export class LiveSession implements WarmSession {
     };
     const { config } = run.state;
     const { cwd } = checkoutOf(this.#held, phase);
-    this.#agent = await agent.open({
+    this.#agent = await this.#who.open({
       marker: markerOf(run.state.run, this.#place.session),
       cwd,
       env,
-      model: config.model,
+      model: this.#asked,
       permissions,
       readOnly: this.#place.purpose === "verify",
       isolated,
@@ -142,6 +155,11 @@ export class LiveSession implements WarmSession {
 
   get handed(): Reports["handed"] {
     return this.#reports.handed;
+  }
+
+  /** Whether it was started for these. */
+  isOf({ agent, model }: Chosen): boolean {
+    return this.#who === this.#held.crew.of(agent) && this.#asked === model;
   }
 
   get phase(): string {
@@ -199,7 +217,7 @@ export class LiveSession implements WarmSession {
       case "call": {
         const { id, model, usage, subagent } = observation;
         const reading = readMeter(this.#meter);
-        const cost = costAt(this.#held.agent.priceOf(model), usage);
+        const cost = costAt(this.#who.priceOf(model), usage);
         run.append({ type: "call-made", ...this.#at, call: id, model, usage, cost, subagent, reading });
         if (!subagent) this.#warn();
         for (const message of budgetWarnings(run.state)) run.warn(message);
@@ -281,7 +299,7 @@ export class LiveSession implements WarmSession {
     if (said.facts.length > 0) await run.record(...said.facts);
     if (said.stop !== undefined) return { stop: true, why: said.stop };
     // Where it cannot be told here, it hears it with the answer of one of our tools.
-    return { stop: false, tell: this.#held.agent.abilities.tells ? this.#takeUntold() : undefined };
+    return { stop: false, tell: this.#who.abilities.tells ? this.#takeUntold() : undefined };
   }
 
   /** What the agent is to hear of what it did, as a text that its window holds from here on. */
@@ -306,7 +324,7 @@ export class LiveSession implements WarmSession {
       growth: expectedGrowth(this.#meter),
       natural: this.#natural,
       toolCalls: this.#toolCalls,
-      price: this.#model === undefined ? undefined : this.#held.agent.priceOf(this.#model),
+      price: this.#model === undefined ? undefined : this.#who.priceOf(this.#model),
       rereadBefore: this.#learned.rereads?.toReversed() ?? [],
       circle: this.#circle,
       // An agent that goes on calling tools it was refused would burn its last tokens on it.
@@ -364,18 +382,18 @@ export class LiveSession implements WarmSession {
 
   /** It is smaller than it was said to be: that counts from now on, for this model and this account. */
   #windowSeen(tokens: number, why: string): void {
-    const { run, store, agent } = this.#held;
+    const { run, store } = this.#held;
     run.warn(
       `The window of ${this.#model ?? "the model"} is ${tokens} tokens here, not ${this.#whole}: ${why}. That counts from now on.`,
     );
     // It only ever helps: a run does not end for it.
     const learned = { firstPrompts: [], samples: [], windows: { [this.#windowKey]: tokens } };
-    store.learn(agent.name, learned).catch(() => {});
+    store.learn(this.#who.name, learned).catch(() => {});
     this.#windowKnown(tokens);
   }
 
   get #windowKey(): string {
-    return `${this.#model ?? ""} ${this.#held.agent.account(this.#held.agentEnv)}`.trim();
+    return `${this.#model ?? ""} ${this.#who.account(this.#held.agentEnv)}`.trim();
   }
 
   #warn(): void {

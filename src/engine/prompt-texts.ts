@@ -7,15 +7,13 @@ import {
   TEMPLATE_NAMES,
   type TemplateName,
   templateProblems,
-  withToolNames,
 } from "../handover/templates.js";
-import type { ToolName } from "../tools/tools.js";
 import { bad, type ConfigProblem, good, type Result } from "./failure.js";
 import { segnoFolder } from "./runs.js";
 
-export function readPromptTexts(top: string, toolName: (tool: ToolName) => string): Result<PromptTexts> {
+export function readPromptTexts(top: string): Result<PromptTexts> {
   const folder = join(segnoFolder(top), "prompts");
-  if (!existsSync(folder)) return good(withToolNames(DEFAULT_TEXTS, toolName));
+  if (!existsSync(folder)) return good(DEFAULT_TEXTS);
   const texts: Record<string, string> = { ...DEFAULT_TEXTS };
   const problems: ConfigProblem[] = [];
   for (const file of readdirSync(folder).filter((name) => name.endsWith(".md"))) {
@@ -30,7 +28,7 @@ export function readPromptTexts(top: string, toolName: (tool: ToolName) => strin
     problems.push(...templateProblems(name, text).map((problem) => ({ file: path, ...problem })));
     texts[name] = text;
   }
-  return problems.length > 0 ? bad({ type: "config", problems }) : good(withToolNames(texts as PromptTexts, toolName));
+  return problems.length > 0 ? bad({ type: "config", problems }) : good(texts as PromptTexts);
 }
 
 const isTemplate = (name: string): name is TemplateName => (TEMPLATE_NAMES as string[]).includes(name);

@@ -39,7 +39,12 @@ export async function putRight(held: HeldRun, phase: string): Promise<void> {
     await restore(held, phase, attempt, checkout);
     putFilesBack(held, phase, attempt);
     const open = await openFiles(git);
-    const drafts = removeDrafts(git, open.untracked, held.agent.isDraft, attempt.startedAt);
+    const drafts = removeDrafts(
+      git,
+      open.untracked,
+      (name) => held.crew.all.some((agent) => agent.isDraft(name)),
+      attempt.startedAt,
+    );
     if (drafts.length > 0)
       held.run.warn(`An agent that was ended had left half-written files: removed ${drafts.join(", ")}.`, phase);
     const files = makeReadable(git, open);

@@ -23,7 +23,7 @@ import { phaseOf } from "../run/state.js";
 import { type ToolHandlers, ToolRefusal } from "../tools/tools.js";
 import { lookAtChange } from "./change.js";
 import { checkoutOf } from "./checkout.js";
-import type { HeldRun } from "./held-run.js";
+import { agentOfSession, type HeldRun } from "./held-run.js";
 
 export interface ReportPlace {
   phase: string;
@@ -89,7 +89,7 @@ export class Reports {
         await this.#keep({ type: "checkpoint-reported", ...this.#at, handed: kept });
         this.expectsResult = this.#place.purpose === "work" && phase.tasks.length > 0 && this.#tasksLeft().length === 0;
         return this.expectsResult
-          ? TOOL_ANSWERS.savedAll(this.#held.agent.toolName("phase_result"))
+          ? TOOL_ANSWERS.savedAll(agentOfSession(this.#held, this.#place.session).toolName("phase_result"))
           : TOOL_ANSWERS.saved;
       },
       phase_result: async (given) => {

@@ -2,6 +2,7 @@
  * Takes a run up again: replay, sweep what the dead process left, reconcile what was in flight with the world. After
  * that it is an ordinary run, and `decide` goes on.
  */
+
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { sweep } from "../agents/processes.js";
@@ -21,6 +22,7 @@ import type { SessionState } from "../run/session.js";
 import type { RunState } from "../run/state.js";
 import { redactor } from "../secrets/redact.js";
 import type { JournalRead, Store } from "../store/store.js";
+import { agentsOf } from "./crew-of.js";
 import { bad, good, type Result } from "./failure.js";
 import { type Equipment, type HeldRun, heldRun } from "./held-run.js";
 import { holdRun } from "./hold.js";
@@ -89,7 +91,7 @@ export async function resumeRun(
   if (!repository.ok) return repository;
   const { git } = repository.value;
   const { top } = git;
-  const texts = readPromptTexts(top, equipment.agent.toolName);
+  const texts = readPromptTexts(top);
   if (!texts.ok) return texts;
   const locked = await holdRun(store, id);
   if (!locked.ok) return locked;
@@ -107,7 +109,17 @@ export async function resumeRun(
   run.onEvent(equipment.onEvent);
   const since = run.state.noted;
   const theirs = await changedSinceRest(git, since);
-  await run.record({ type: "run-resumed", config, attended, torn: read.value.torn, swept, since, revived, ...theirs });
+  await run.record({
+    type: "run-resumed",
+    config,
+    attended,
+    agents: agentsOf(equipment),
+    torn: read.value.torn,
+    swept,
+    since,
+    revived,
+    ...theirs,
+  });
   if (since === undefined && read.value.state.status === "running" && !read.value.state.inWorktrees) {
     run.append({
       type: "warned",

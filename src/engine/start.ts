@@ -1,6 +1,6 @@
 /** Begins a run: looks before it leaps, then writes the first event. */
+
 import { relative } from "node:path";
-import { shortcomings } from "../agents/agent.js";
 import type { Config } from "../config/schema.js";
 import { seenRepair } from "../context/forecast.js";
 import type { FoundCheck } from "../gates/found/check.js";
@@ -13,6 +13,7 @@ import { parsePlan } from "../plan/parse.js";
 import { markPlanFile } from "../plan/write-back.js";
 import { redactor } from "../secrets/redact.js";
 import type { Store } from "../store/store.js";
+import { agentsOf, shortcomingsOf } from "./crew-of.js";
 import { bad, type Failure, good, type Result } from "./failure.js";
 import { findPlan } from "./find-plan.js";
 import { forecastOf } from "./forecasting.js";
@@ -99,7 +100,7 @@ export async function startRun(
   const taken = await takeBranch(git, options.config.branch, plan.file, repository.branch);
   if (!taken.ok) return bad({ type: "branch", branch: options.config.branch, why: taken.why });
   const { branch } = taken;
-  const texts = readPromptTexts(git.top, equipment.agent.toolName);
+  const texts = readPromptTexts(git.top);
   if (!texts.ok) return texts;
   const id = newRunId(new Date());
   prepareSegnoFolder(git.top);
@@ -133,6 +134,7 @@ export async function startRun(
     parallel: options.config.parallel,
     gates: options.gates,
     attended: options.attended,
+    agents: agentsOf(equipment),
     folder: relative(git.top, options.cwd),
     branch,
     head,
@@ -165,7 +167,7 @@ export async function startRun(
     },
   );
   run.append({ type: "forecast-made", phases, samples, tokensPerIssue: seenRepair(learned), warnings });
-  for (const message of shortcomings(equipment.agent)) run.warn(message);
+  for (const message of shortcomingsOf(equipment, options.config)) run.warn(message);
   for (const { message, file, line } of parsed.diagnostics) run.warn(`${file}:${line}: ${message}`);
   if (options.config.parallel > 1 && repository.changed.length > 0)
     run.warn(

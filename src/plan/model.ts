@@ -69,6 +69,9 @@ export interface Phase extends Place {
   complexity: "simple" | "medium" | "complex" | undefined;
   /** How long the plan thinks it takes, as it says it. */
   estimate?: string | undefined;
+  /** Who is to do it, and with which model, where the plan says so. */
+  agent?: string | undefined;
+  model?: string | undefined;
   /** Files the plan says it creates or changes. */
   files: string[];
   criteria: string[];

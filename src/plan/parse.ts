@@ -135,18 +135,28 @@ function testNamedIn(text: string): string | undefined {
 const COMPLEXITY = /^\W*\*\*Complexity:?\*\*:?\s*(\w+)/im;
 const ESTIMATE =
   /^\W*\*\*(?:Estimated? (?:time|duration|effort)|Time estimate|Estimate|Duration|Effort):?\*\*:?\s*(\S.*)$/im;
+/** `**Agent:** codex`, or `_Agent: codex_`; of models only what looks like one's name, since plans speak of other models, too. */
+const WHO = /^[\s>*+-]*(?:\*\*|_)(Agent|Model):?(?:\*\*)?:?\s*`?([\w@./:-]+?)`?_?\s*$/gim;
+const MODEL_NAME = /[\d/]|^(?:opus|sonnet|haiku|claude|gpt|gemini)\b/i;
 const WORDS: [RegExp, Phase["complexity"]][] = [
   [/^(simple|low|small|trivial|easy)$/i, "simple"],
   [/^(medium|moderate|normal)$/i, "medium"],
   [/^(complex|high|large|hard)$/i, "complex"],
 ];
 
-/** What a phase says of itself in any form: how complex it is, and how long it may take. */
+/** What a phase says of itself in any form: how complex it is, how long it may take, and who is to do it. */
 function withWords(phase: Phase): Phase {
   const word = COMPLEXITY.exec(phase.text)?.[1] ?? "";
   const complexity = phase.complexity ?? WORDS.find(([form]) => form.test(word))?.[1];
   const estimate = ESTIMATE.exec(phase.text)?.[1]?.trim().slice(0, 80);
-  return { ...phase, complexity, ...(estimate === undefined ? {} : { estimate }) };
+  return { ...phase, complexity, ...(estimate === undefined ? {} : { estimate }), ...whoIn(phase.text) };
+}
+
+function whoIn(text: string): Pick<Phase, "agent" | "model"> {
+  const said = [...text.matchAll(WHO)].map(([, name = "", value = ""]) => ({ name: name.toLowerCase(), value }));
+  const agent = said.find(({ name }) => name === "agent")?.value;
+  const model = said.find(({ name, value }) => name === "model" && MODEL_NAME.test(value))?.value;
+  return { ...(agent === undefined ? {} : { agent }), ...(model === undefined ? {} : { model }) };
 }
 
 const FORM_LIST = FORMS.map(({ name, looksFor }) => `- ${name}: ${looksFor}`).join("\n");

@@ -7,6 +7,7 @@
  */
 import { rereadTokens } from "../context/economy.js";
 import { CHECKPOINT_ROOM, handoversOn, LARGE_RESULT, thresholdTokens } from "../context/policy.js";
+import { whoWorks } from "./choosing.js";
 import { circlesBetweenSessions } from "./circles.js";
 import type { Purpose, SessionEnd } from "./command.js";
 import { commit } from "./committing.js";
@@ -122,7 +123,8 @@ function decideNextSession(state: RunState, id: string, phase: WithAgent): Decis
   return decideSplit(state, id, phase.attempt, wanted);
 }
 
-export function startSession(state: RunState, id: string, attempt: Attempt, purpose: Purpose): Decision {
+/** Undefined while whoever should work is away. */
+export function startSession(state: RunState, id: string, attempt: Attempt, purpose: Purpose): Decision | undefined {
   const { session, n } = nextSession(id, attempt);
   const most = state.config.max_sessions_per_phase;
   if (n - attempt.progress.sessionsBefore > most) {
@@ -135,9 +137,11 @@ export function startSession(state: RunState, id: string, attempt: Attempt, purp
   }
   const circles = circlesBetweenSessions(state, id, attempt);
   if (circles !== undefined) return circles;
-  const { resumes, opening } = conversationToResume(state, attempt);
+  const who = whoWorks(state, id, purpose);
+  if (who === undefined) return undefined;
+  const { resumes, opening } = conversationToResume(state, attempt, who.agent);
   const place = { session, phase: id, attempt: attempt.number };
-  return perform({ type: "start-session", id: session, ...place, purpose, n, resumes, opening });
+  return perform({ type: "start-session", id: session, ...place, purpose, n, ...who, resumes, opening });
 }
 
 /**
@@ -148,10 +152,13 @@ export function startSession(state: RunState, id: string, attempt: Attempt, purp
 function conversationToResume(
   state: RunState,
   { progress }: Attempt,
+  agent: string,
 ): { resumes?: string; opening: "work" | "checkpoint" } {
   const { sessions, config } = state;
   const session = sessions.get(progress.sessions.at(-1) ?? "");
   if (session?.step !== "ended" || !GOES_ON_IN_ITS_CONVERSATION.has(session.reason)) return { opening: "work" };
+  // Nobody can go on in another's conversation.
+  if (session.agent !== agent) return { opening: "work" };
   if (isCold(state, session) && session.lastTokens > freshTokens(state, session)) return { opening: "work" };
   const { agentSession, result, checkpointed, window, whole, compactAt, lastTokens } = session;
   if (agentSession === undefined || result !== undefined || checkpointed) return { opening: "work" };

@@ -45,6 +45,9 @@ export type Command =
       session: string;
       purpose: Purpose;
       n: number;
+      /** Who works; without: the run's own agent, with its model. */
+      agent?: string | undefined;
+      model?: string | undefined;
       /** The agent's own conversation to take up again, if it is still there. */
       resumes?: string | undefined;
       /** What is asked there first: to go on, or, where no room is left for more, to hand over what it knows. */
@@ -55,7 +58,7 @@ export type Command =
       session: string;
       turn: Exclude<TurnKind, "work">;
       /** The session that will follow a checkpoint: its agent is started meanwhile. */
-      next?: { session: string; purpose: Purpose } | undefined;
+      next?: { session: string; purpose: Purpose; agent: string; model: string | undefined } | undefined;
     } & OfPhase)
   | ({ type: "end-session"; session: string; reason: SessionEnd } & OfPhase)
   | ({ type: "run-gate"; gate: string; round: number } & OfPhase)

@@ -10,6 +10,7 @@
  */
 import { decideWork } from "./after-session.js";
 import { budgetStop } from "./budget.js";
+import { decideLimits } from "./choosing.js";
 import { commandId } from "./command.js";
 import { commit, decideCommitted } from "./committing.js";
 import { conclude, type Decision } from "./decision.js";
@@ -22,13 +23,13 @@ import { decideParts } from "./splitting.js";
 import { checkoutIsTaken, startPhase, startReady, waitsForCheckout } from "./starting.js";
 import type { RunState } from "./state.js";
 import { decideVerification } from "./verification.js";
-import { decideLimit, isResting, wakeAt } from "./waits.js";
+import { isResting, wakeAt } from "./waits.js";
 
 export function decide(state: RunState): Decision[] {
   if (state.status !== "running") return [];
   const overdue = answerOverdue(state);
   if (overdue.length > 0) return overdue;
-  const limited = decideLimit(state) ?? decideBudget(state);
+  const limited = decideLimits(state) ?? decideBudget(state);
   if (limited !== undefined) return [limited];
   const asked = askToGoOn(state) ?? askAboutHead(state);
   if (asked?.type === "asks") return [asked.decision];

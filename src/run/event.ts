@@ -100,6 +100,8 @@ export type Fact =
       head: string;
       /** Somebody is at the terminal and can be asked. */
       attended?: boolean | undefined;
+      /** Agents that may work here; without: all. */
+      agents?: string[] | undefined;
       /** Phases the plan already marked as done: the user's word. */
       takenAsDone: string[];
       /** Phases the user did not select. */
@@ -115,6 +117,7 @@ export type Fact =
       config: Config;
       /** Somebody can be asked about failures. */
       attended?: boolean | undefined;
+      agents?: string[] | undefined;
       torn: number;
       swept: number;
       /** What the user changed and staged since the run came to rest, and the tree noted then. */
@@ -131,8 +134,9 @@ export type Fact =
       type: "gates-baselined";
       results: { command: string; name: string; passed: boolean; number?: number | undefined; ms: number }[];
     }
-  | { type: "limit-reached"; until: string; message: string }
-  | { type: "limit-lifted" }
+  /** Of an agent's account; without a name: of the run's own agent. */
+  | { type: "limit-reached"; agent?: string | undefined; until: string; message: string }
+  | { type: "limit-lifted"; agent?: string | undefined }
   | { type: "run-held"; hold: "paused"; by: string }
   | { type: "run-released"; hold: "paused"; by: string }
   /** The machine slept, or its clock was set: time passed that nobody worked in. */
@@ -226,6 +230,8 @@ export type Fact =
   | ({ type: "phase-split"; cause: SplitCause; reason: string; parts: Phase[] } & OfPhase)
   | ({
       type: "session-started";
+      /** Who works; without: the run's own agent. */
+      agent?: string | undefined;
       purpose: Purpose;
       prompt: BlobRef;
       promptTokens: number;

@@ -3,8 +3,10 @@
  * change places. An event of a session that is no longer the phase's own changes nothing but that session's figures.
  * Each machine folds in its own file; the table says which.
  */
+
 import { sessionEnded } from "./after-session.js";
 import { questionAnswered } from "./answers.js";
+import { limitLifted, limitReached } from "./choosing.js";
 import { stuckNoticed } from "./circles.js";
 import { commitFailed, commitIssued, commitMade, commitRefused, commitSkipped, phaseSetAside } from "./committing.js";
 import { phaseDone, phaseFailed, phaseRevised, phaseSkipped, retryFailed, skipRequested } from "./ending.js";
@@ -40,7 +42,6 @@ import {
 import { phaseSplit } from "./splitting.js";
 import type { RunState } from "./state.js";
 import { gateFinished, gatesBaselined, phaseInspected, suspicionRaised } from "./verification.js";
-import { limitReached } from "./waits.js";
 
 /** The first event makes the state, every further one changes it in place. */
 export function evolve(state: RunState | undefined, event: RunEvent): RunState {
@@ -102,9 +103,7 @@ const FOLDS: { [T in FactType]: Fold<T> } = {
     state.asleep += Math.max(0, seconds * 1_000);
   },
   "limit-reached": limitReached,
-  "limit-lifted": (state) => {
-    state.limit = undefined;
-  },
+  "limit-lifted": limitLifted,
   // Questions
   "question-asked": questionAsked,
   "question-answered": questionAnswered,
@@ -211,7 +210,8 @@ function started(event: FactOf<"run-started"> & RunEvent): RunState {
     questions: new Map(),
     head: event.head,
     headMoved: undefined,
-    limit: undefined,
+    crew: event.agents,
+    away: new Map(),
     halted: false,
     attended: event.attended ?? false,
     startedAt: event.at,
@@ -246,6 +246,7 @@ function planChanged(state: Folding, { plan, added, removed }: FactOf<"plan-chan
 function resumed(state: Folding, event: FactOf<"run-resumed">): void {
   state.resumes++;
   state.config = event.config;
+  state.crew = event.agents;
   state.attended = event.attended ?? false;
   state.noted = undefined;
   state.status = "running";

@@ -1,4 +1,5 @@
 /** The state, as only its folding may treat it. */
+import type { Absence } from "./choosing.js";
 import type { Command } from "./command.js";
 import type { PhaseState } from "./phase.js";
 import type { Question } from "./questions.js";
@@ -10,6 +11,7 @@ export type Folding = { -readonly [K in keyof RunState]: RunState[K] } & {
   sessions: Map<string, SessionState>;
   questions: Map<string, Question>;
   inFlight: Map<string, Command>;
+  away: Map<string, Absence>;
   parents: Map<string, string>;
   merged: Map<string, readonly string[]>;
   mergedAs: Map<string, string>;

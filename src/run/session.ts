@@ -8,6 +8,7 @@
  *
  * What follows its end, for its phase, is in `after-session.ts`.
  */
+import { whoWorks } from "./choosing.js";
 import { type Command, commandId, type Purpose, type SessionEnd, type TurnKind } from "./command.js";
 import { type Decision, perform } from "./decision.js";
 import type { CriterionVerdict, FactOf, FailedKind, RunEvent, StopWhy, TurnEnd, Usage } from "./event.js";
@@ -25,6 +26,7 @@ interface SessionFacts {
   phase: string;
   attempt: number;
   purpose: Purpose;
+  agent: string;
   /** Of a repair: how many things failed when it began. */
   issues: number;
   /** As the agent reported them; unknown until it is ready. */
@@ -117,7 +119,8 @@ export function sessionIssued(state: Folding, command: Extract<Command, { type: 
   const before = state.phases.get(phase);
   const failing = before?.step === "verifying" ? failingIn(before.attempt, before.results) : [];
   const issues = purpose === "remediate" ? issuesOf(failing) : 0;
-  state.sessions.set(id, { step: "starting", id, phase, attempt, purpose, ...NOTHING_YET, issues });
+  const agent = command.agent ?? state.config.agent;
+  state.sessions.set(id, { step: "starting", id, phase, attempt, purpose, agent, ...NOTHING_YET, issues });
   changePhase(state, phase, (before) => withSession(before, id, purpose));
 }
 
@@ -316,17 +319,16 @@ const endWith = ({ id: session, phase, attempt }: SessionState, reason: SessionE
   perform({ type: "end-session", id: `${session}/end`, session, phase, attempt, reason });
 
 function continued(
-  { stopping }: RunState,
+  state: RunState,
   phase: WithAgent,
   { id: session, phase: of, attempt, turns }: SessionState,
   turn: Exclude<TurnKind, "work">,
 ): Decision {
   const id = `${session}/turn/${turns + 1}`;
   // After a checkpoint another session follows, unless the run stops: its agent can be started meanwhile.
-  const next =
-    turn !== "checkpoint" || stopping !== undefined
-      ? {}
-      : { next: { session: nextSession(of, phase.attempt).session, purpose: purposeOf(phase) } };
+  const purpose = purposeOf(phase);
+  const who = turn !== "checkpoint" || state.stopping !== undefined ? undefined : whoWorks(state, of, purpose);
+  const next = who === undefined ? {} : { next: { session: nextSession(of, phase.attempt).session, purpose, ...who } };
   return perform({ type: "continue-session", id, session, phase: of, attempt, turn, ...next });
 }
 

@@ -1,6 +1,7 @@
 /** Who may begin: as many of the phases that wait only for their turn as there is room for. */
 import { DEFAULT_WINDOW } from "../context/meter.js";
 import { handoversOn, limitsOf, thresholdTokens } from "../context/policy.js";
+import { whoWorks } from "./choosing.js";
 import { commandId } from "./command.js";
 import { conclude, type Decision, perform } from "./decision.js";
 import { filesOfBoth } from "./ownership.js";
@@ -27,6 +28,8 @@ export function startReady(state: RunState, busy: ReadonlySet<string>, asking: R
     const phase = state.phases.get(id);
     if (phase?.step !== "waiting" || busy.has(id)) continue;
     if (parent === undefined ? room <= 0 : (partsRoom.get(parent) ?? 0) <= 0) continue;
+    // One whose agent is away would only take a place.
+    if (whoWorks(state, id, "work") === undefined) continue;
     const behind = heldFrom(state, id, underWay);
     if (behind !== undefined) {
       if (!state.serialised.has(id)) decisions.push(conclude({ type: "phase-serialised", phase: id, ...behind }));

@@ -1,7 +1,9 @@
 /** The state of a run, folded from its journal: what the machines of this folder keep, side by side. */
+
 import type { Config } from "../config/schema.js";
 import type { PhaseForecast } from "../context/forecast.js";
 import type { FormatName, Phase, Plan } from "../plan/model.js";
+import type { Absence } from "./choosing.js";
 import type { Command } from "./command.js";
 import type { BlobRef, StopCause } from "./event.js";
 import type { PhaseState } from "./phase.js";
@@ -10,7 +12,7 @@ import type { Readiness } from "./readiness.js";
 import type { SessionState } from "./session.js";
 
 /**
- *   run   running ─▶ completed | failed | stopped ─ resumed ─▶ running          beside it: hold(paused), limit(until), questions
+ *   run   running ─▶ completed | failed | stopped ─ resumed ─▶ running          beside it: hold(paused), agents away(until), questions
  */
 export type RunStatus = "running" | "completed" | "failed" | "stopped";
 
@@ -54,8 +56,10 @@ export interface RunState {
   sessions: ReadonlyMap<string, SessionState>;
   inFlight: ReadonlyMap<string, Command>;
   questions: ReadonlyMap<string, Question>;
-  /** A usage limit that holds the whole run: one account. `times`: how often in a row without a known end. */
-  limit: { until: string; message: string; times: number } | undefined;
+  /** Agents that may work here; undefined: all. */
+  crew: readonly string[] | undefined;
+  /** Agents that do not work now, and until when: a usage limit belongs to an account, not to the run. */
+  away: ReadonlyMap<string, Absence>;
   /** Where the run left HEAD, and where it was found instead, until somebody says whether to go on from there. */
   head: string;
   headMoved: string | undefined;

@@ -1,15 +1,12 @@
 /** What the run waits for, and until when. */
-import { conclude, type Decision } from "./decision.js";
 import { revisions } from "./ending.js";
-import type { FactOf } from "./event.js";
-import type { Folding } from "./folding.js";
 import { hasAgent, type PhaseState } from "./phase.js";
 import { openQuestions } from "./questions.js";
 import type { RunState } from "./state.js";
 
 /** Nothing new is begun. */
 export const isResting = (state: RunState): boolean =>
-  state.stopping !== undefined || state.hold !== undefined || state.halted || state.limit !== undefined;
+  state.stopping !== undefined || state.hold !== undefined || state.halted;
 
 /** Until when a phase's next session is put off. */
 export function waitsUntil({ now }: RunState, phase: PhaseState): string | undefined {
@@ -22,7 +19,7 @@ export function waitsUntil({ now }: RunState, phase: PhaseState): string | undef
 export function wakeAt(state: RunState): string | undefined {
   if (state.status !== "running") return undefined;
   const moments = [...openQuestions(state), ...revisions(state)].map(({ until }) => until);
-  if (state.limit !== undefined && state.stopping === undefined) moments.push(state.limit.until);
+  if (state.stopping === undefined) moments.push(...[...state.away.values()].map(({ until }) => until));
   if (!isResting(state))
     for (const id of state.readiness.underWay) {
       const phase = state.phases.get(id);
@@ -30,16 +27,4 @@ export function wakeAt(state: RunState): string | undefined {
       if (moment !== undefined) moments.push(moment);
     }
   return moments.sort()[0];
-}
-
-/** What the clock says about a usage limit, before anything else. */
-export function decideLimit({ limit, now, config, stopping }: RunState): Decision | undefined {
-  if (limit === undefined) return undefined;
-  if (limit.until <= now) return conclude({ type: "limit-lifted" });
-  if (config.on_usage_limit !== "stop" || stopping !== undefined) return undefined;
-  return conclude({ type: "stop-requested", by: "a usage limit (on_usage_limit: stop)", cause: "usage-limit" });
-}
-
-export function limitReached(state: Folding, { until, message }: FactOf<"limit-reached">): void {
-  state.limit = { until, message, times: (state.limit?.times ?? 0) + 1 };
 }

@@ -1,9 +1,10 @@
 /** The parts of the screen as text: what fits where is decided here, colours elsewhere. */
-import { width as columns } from "../view/width.js";
+
 import type { Board, BoardPhase } from "../view/board.js";
 import { percentsOf, sparkline } from "../view/markdown-report.js";
 import { thousands } from "../view/numbers.js";
 import { type BoardSession, percentOf } from "../view/readings.js";
+import { width as columns } from "../view/width.js";
 
 export const SYMBOLS: Record<BoardPhase["status"], string> = {
   pending: "○",

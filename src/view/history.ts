@@ -24,6 +24,8 @@ export interface ContextFigures {
 /** The figures of one phase over all its sessions. */
 export interface PhaseHistory {
   sessions: number;
+  /** Who worked on it, in order. */
+  agents: string[];
   restarts: number;
   peak_percent: number;
   tokens: Usage & { total: number };
@@ -122,6 +124,7 @@ function begin({ seq, at, config }: FactOf<"run-started"> & RunEvent): History {
 
 export const noHistory = (): PhaseHistory => ({
   sessions: 0,
+  agents: [],
   restarts: 0,
   peak_percent: 0,
   tokens: { ...NONE },
@@ -194,6 +197,7 @@ function ofPhase(history: History, phase: PhaseHistory, event: RunEvent): void {
       return act(history, event, "‖", `waits for phase ${event.behind}`);
     case "session-started":
       phase.sessions++;
+      if (event.agent !== undefined && !phase.agents.includes(event.agent)) phase.agents.push(event.agent);
       phase.context.layers = event.layers ?? phase.context.layers;
       phase.context.prompt += event.promptTokens;
       phase.context.largest_prompt = Math.max(phase.context.largest_prompt, event.promptTokens);
@@ -352,6 +356,7 @@ function notice(history: History, event: RunEvent, kind: NoticeKind, text: strin
 export const addFigures = (phase: PhaseHistory, part: PhaseHistory): PhaseHistory => ({
   ...phase,
   sessions: phase.sessions + part.sessions,
+  agents: [...new Set([...phase.agents, ...part.agents])],
   restarts: phase.restarts + part.restarts,
   peak_percent: Math.max(phase.peak_percent, part.peak_percent),
   tokens: { ...addUsage(phase.tokens, part.tokens), total: phase.tokens.total + part.tokens.total },

@@ -51,7 +51,7 @@ export function lineOf(event: RunEvent): Line | undefined {
     case "session-started":
       return line(
         "○",
-        `session ${event.session.split("/").at(-1)}${event.most === undefined ? "" : ` of at most ${event.most}`} (${event.purpose}${event.resumed ? ", its conversation resumed" : ""}), prompt about ${thousands(event.promptTokens)} tokens${event.idle === undefined || event.idle.count === 0 ? "" : `; handovers without a finished task: ${event.idle.count} of at most ${event.idle.most}`}`,
+        `session ${event.session.split("/").at(-1)}${event.most === undefined ? "" : ` of at most ${event.most}`} (${event.purpose}${event.agent === undefined ? "" : ` by ${event.agent}`}${event.resumed ? ", its conversation resumed" : ""}), prompt about ${thousands(event.promptTokens)} tokens${event.idle === undefined || event.idle.count === 0 ? "" : `; handovers without a finished task: ${event.idle.count} of at most ${event.idle.most}`}`,
       );
     case "session-ready":
       return line(

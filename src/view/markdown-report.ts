@@ -46,6 +46,10 @@ export function markdownReport(board: Board): string {
     const state = phase.status === "done" && !judged ? "unverified" : phase.status;
     return `| ${phase.part_of === undefined ? "" : "↳ "}${plain(phase.id)} ${plain(phase.title)} | ${state} | ${phase.tasks.done}/${phase.tasks.total} | ${phase.sessions} | ${phase.restarts} | ${phase.peak_percent} % ${sparkline(percentsOf(board, phase.id), 24)} | ${thousands(phase.tokens.total)} | ${cost(phase.cost_usd)} | ${minutes(phase.startedAt, phase.endedAt ?? board.now)} | ${phase.gates.length === 0 ? "none" : `${passed}/${phase.gates.length}`} |`;
   };
+  const several = new Set(board.phases.flatMap(({ agents }) => agents)).size > 1;
+  const who = board.phases
+    .filter(({ agents }) => several && agents.length > 0)
+    .map(({ id, agents }) => `- Phase ${plain(id)}: ${plain(agents.join(", then "))}`);
   const failures = board.phases.flatMap((phase) => {
     const { id, failure } = phase;
     if (failure === undefined) return [];
@@ -65,5 +69,5 @@ Run \`${board.run}\` of \`${board.plan}\` on \`${board.branch}\`, ${minutes(boar
 | phase | state | tasks | sessions | handovers | peak context | tokens | cost | time | gates |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ${board.phases.map(row).join("\n")}
-${failures.length === 0 ? "" : `\n${failures.join("\n")}\n`}${notices.length === 0 ? "" : `\n## Worth knowing\n\n${notices.join("\n")}\n`}`;
+${who.length === 0 ? "" : `\n## Who did what\n\n${who.join("\n")}\n`}${failures.length === 0 ? "" : `\n${failures.join("\n")}\n`}${notices.length === 0 ? "" : `\n## Worth knowing\n\n${notices.join("\n")}\n`}`;
 }

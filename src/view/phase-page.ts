@@ -9,6 +9,7 @@ export interface SessionDetail {
   endedAt: string | undefined;
   reason: string | undefined;
   message: string | undefined;
+  agent: string | undefined;
   model: string | undefined;
   prompt: BlobRef;
   promptTokens: number;
@@ -66,6 +67,7 @@ export function phaseDetail(events: readonly RunEvent[], id: string): PhaseDetai
           endedAt: undefined,
           reason: undefined,
           message: undefined,
+          agent: event.agent,
           model: undefined,
           prompt: event.prompt,
           promptTokens: event.promptTokens,

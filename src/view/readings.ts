@@ -6,6 +6,7 @@ export interface BoardSession {
   id: string;
   phase: string;
   purpose: string;
+  agent: string | undefined;
   model: string | undefined;
   startedAt: string;
   endedAt: string | undefined;
@@ -47,6 +48,7 @@ export const newSession = (event: FactOf<"session-started"> & RunEvent): BoardSe
   id: event.session,
   phase: event.phase,
   purpose: event.purpose,
+  agent: event.agent,
   model: undefined,
   startedAt: event.at,
   endedAt: undefined,

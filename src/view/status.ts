@@ -54,7 +54,7 @@ export interface Standing {
 }
 
 export function standingOf(state: RunState): Standing {
-  const { run, mode, plan, branch, limit } = state;
+  const { run, mode, plan, branch } = state;
   const isRunning = state.status === "running";
   return {
     run,
@@ -76,9 +76,17 @@ export function standingOf(state: RunState): Standing {
           until,
         }))
       : [],
-    limit: limit === undefined ? undefined : { until: limit.until, message: limit.message },
+    limit: waitsFor(state),
     phases: plan.phases.map((phase) => standingOfPhase(state, phase)),
   };
+}
+
+/** The agents that are away hold the run where nobody else is at work. */
+export function waitsFor({ away, sessions }: RunState): Standing["limit"] {
+  const [first] = [...away].sort(([, a], [, b]) => a.until.localeCompare(b.until));
+  if (first === undefined || [...sessions.values()].some(({ step }) => step !== "ended")) return undefined;
+  const [agent, { until, message }] = first;
+  return { until, message: away.size > 1 ? `${agent}: ${message}` : message };
 }
 
 /** How a run stands, in a word or two: what it waits for says more than that it is running. */

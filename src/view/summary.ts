@@ -23,6 +23,7 @@ const COLUMNS: { head: string; drop: number; cell: (phase: PhaseFigures) => stri
     drop: 0,
     cell: (phase) => (isUnverified(phase) ? "unverified" : phase.status),
   },
+  { head: "agents", drop: 3, cell: ({ agents }) => agents.join(", ") },
   { head: "tasks", drop: 1, cell: ({ tasks }) => `${tasks.done}/${tasks.total}` },
   { head: "sessions", drop: 3, cell: ({ sessions }) => String(sessions) },
   { head: "handovers", drop: 5, cell: ({ restarts }) => String(restarts) },
@@ -38,7 +39,8 @@ const COLUMNS: { head: string; drop: number; cell: (phase: PhaseFigures) => stri
 
 /** `width`: of the terminal; undefined: it may be as wide as it is. */
 export function summaryTable({ phases }: RunFigures, width?: number): string {
-  const kept = [...COLUMNS];
+  const several = new Set(phases.flatMap(({ agents }) => agents)).size > 1;
+  const kept = COLUMNS.filter(({ head }) => several || head !== "agents");
   const draw = (): string =>
     table(
       kept.map(({ head }) => head),

@@ -70,6 +70,8 @@ class ToySession implements AgentSession {
 const toy: Agent = {
   name: "toy",
   title: "The toy",
+  levels: { all: "everything" },
+  sandboxes: false,
   reads: [],
   abilities: { stop: "cancel", usage: "never", compaction: "own", refuses: false, tells: false, resume: false },
   help: { install: "Build it.", login: "None." },

@@ -1,7 +1,9 @@
 /** What earlier descriptions of Segno promise, each as a user would see it. */
+
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { Crew } from "../../src/agents/crew.js";
 import { kindsIn, readConversation } from "../../src/rehearsal/conversation.js";
 import { call, message } from "../../src/rehearsal/reply.js";
 import { firstly } from "../support/behaviours.js";
@@ -66,9 +68,10 @@ describe.concurrent("progress and handoffs", () => {
     const run = await rehearse({
       repo,
       onHeld: (held) => {
-        const { open } = held.agent;
-        held.agent = {
-          ...held.agent,
+        const { own } = held.crew;
+        const { open } = own;
+        held.crew = new Crew({
+          ...own,
           open: (options) => {
             options.handlers.observe({
               type: "tool",
@@ -84,7 +87,7 @@ describe.concurrent("progress and handoffs", () => {
             });
             return open(options);
           },
-        };
+        });
       },
     });
     expect(run.status).toBe("completed");

@@ -56,6 +56,8 @@ export function inProcessAgent(options: InProcessOptions): Agent {
     name: options.name ?? "in-process",
     title: "The agent in process",
     abilities: { stop: "boundary", usage: "call", compaction: "vetoed", refuses: true, tells: true, resume: true },
+    levels: { all: "everything", edits: "edits", listed: "a list", auto: "as it judges" },
+    sandboxes: true,
     reads: [],
     help: { install: "It is here.", login: "It needs none." },
     isDraft: (name) => /\.tmp\.[\d.a-f]+$/.test(name),

@@ -9,6 +9,8 @@ export interface PlannedPhase {
   /** Commands. */
   gates?: string[];
   status?: string;
+  /** More lines under its title: `**Agent:** codex`. */
+  fields?: string;
 }
 
 /** A master plan with one file per phase. */
@@ -23,7 +25,7 @@ export function planFiles(phases: readonly PlannedPhase[]): Files {
   };
 }
 
-function phaseFile({ id, title, dependsOn = [], tasks = 1, gates = ["true"], status }: PlannedPhase): string {
+function phaseFile({ id, title, dependsOn = [], tasks = 1, gates = ["true"], status, fields }: PlannedPhase): string {
   const titles =
     typeof tasks === "number"
       ? Array.from({ length: tasks }, (_, index) => `Create \`out/${id}-${index + 1}.txt\``)
@@ -32,7 +34,7 @@ function phaseFile({ id, title, dependsOn = [], tasks = 1, gates = ["true"], sta
   return `# Phase ${id}: ${title ?? `Phase ${id}`}
 
 **Status:** ${status ?? "Pending"}
-**Depends On:** ${links || "None"}
+**Depends On:** ${links || "None"}${fields === undefined ? "" : `\n${fields}`}
 
 ## Gates
 

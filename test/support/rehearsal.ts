@@ -24,10 +24,12 @@ export interface RehearsalOptions {
   agent?: "claude" | "in-process";
   /** Another agent altogether. */
   with?: Agent;
+  /** Names of further agents in process that may work, too. */
+  others?: string[];
   config?: Partial<Config>;
   charsPerTask?: number;
   /** Answers instead of the worker where it returns something. */
-  behave?: (request: Parameters<Behaviour>[0], worker: Behaviour) => ReturnType<Behaviour>;
+  behave?: (request: Parameters<Behaviour>[0], worker: Behaviour, agent?: string) => ReturnType<Behaviour>;
   gates?: "block" | "report";
   allowDirty?: boolean;
   window?: number;
@@ -63,12 +65,18 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
     onTask: ({ phase, task }) => done.push(`${phase}/${task}`),
     onRefused: ({ phase, task }) => void done.splice(done.lastIndexOf(`${phase}/${task}`), 1),
   });
+  const behaviourOf =
+    (name: string): Behaviour =>
+    (request) =>
+      options.behave === undefined ? standard(request) : options.behave(request, standard, name);
   const scripted = {
     window: options.window ?? 200_000,
-    behaviour: (request: Parameters<Behaviour>[0]) =>
-      options.behave === undefined ? standard(request) : options.behave(request, standard),
+    behaviour: behaviourOf("in-process"),
     onExchange: (exchange: Exchange) => void exchanges.push(exchange),
   };
+  const others = (options.others ?? []).map((name) =>
+    inProcessAgent({ ...scripted, name, behaviour: behaviourOf(name) }),
+  );
   const made = await agentOf(options.agent ?? "in-process", scripted);
   const { agent, url } = options.with === undefined ? made : { ...made, agent: options.with };
   const env = { ...rehearsalEnv({ folder: home, repository: options.repo, home }, url), ...options.env };
@@ -83,6 +91,7 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
   if (options.learned !== undefined) await new FileStore(options.repo).learn(agent.name, options.learned);
   const equipment: Equipment = {
     agent,
+    others,
     agentEnv: env,
     gateEnv: env,
     isolated: true,

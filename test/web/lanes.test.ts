@@ -9,6 +9,7 @@ const session = (phase: string, n: number, from: number, to: number): BoardSessi
   id: `${phase}/a1/session/${n}`,
   phase,
   purpose: "work",
+  agent: undefined,
   model: undefined,
   startedAt: at(from),
   endedAt: at(to),

@@ -24,6 +24,13 @@ export function claudeAgent(executable: string | undefined): Agent {
     name: "claude",
     title: "Claude Code",
     abilities: { stop: "boundary", usage: "call", compaction: "vetoed", refuses: true, tells: true, resume: true },
+    levels: {
+      all: "bypassPermissions: nothing is asked",
+      edits: "acceptEdits: edits are made, commands only where your settings allow them",
+      listed: "dontAsk: what your settings allow",
+      auto: "its own classifier decides",
+    },
+    sandboxes: true,
     reads: ["CLAUDE.md"],
     help: {
       install: "npm install -g @anthropic-ai/claude-code",

@@ -51,6 +51,9 @@ const ENCLOSING =
 const SETTLE_MS = 2_000;
 
 /** The neutral levels in its own words. */
+/** Where a rehearsal names none: its window is as large as the stand-in's. */
+const REHEARSAL_MODEL = "claude-sonnet-4-5";
+
 const MODES: Record<PermissionLevel, NonNullable<Options["permissionMode"]>> = {
   all: "bypassPermissions",
   edits: "acceptEdits",
@@ -120,6 +123,7 @@ class ClaudeSession implements AgentSession {
 
   #queryOptions(executable: string | undefined): Options {
     const options = this.#options;
+    const model = options.model ?? (options.isolated ? REHEARSAL_MODEL : undefined);
     const server = mcpServer({
       ...options.tools,
       call: (name, input) => {
@@ -130,7 +134,7 @@ class ClaudeSession implements AgentSession {
     return {
       cwd: options.cwd,
       env: sessionEnv(options),
-      ...(options.model === undefined ? {} : { model: options.model }),
+      ...(model === undefined ? {} : { model }),
       ...(options.resume === undefined ? {} : { resume: options.resume }),
       ...(executable === undefined ? {} : { pathToClaudeCodeExecutable: executable }),
       permissionMode: MODES[options.permissions],

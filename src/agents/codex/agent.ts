@@ -20,6 +20,13 @@ export function codexAgent(executable: string | undefined): Agent {
     name: "codex",
     title: "Codex",
     abilities: { stop: "boundary", usage: "call", compaction: "vetoed", refuses: true, tells: false, resume: true },
+    levels: {
+      all: "danger-full-access: nothing is asked; workspace-write with sandbox: true",
+      edits: "patches are applied, commands are refused",
+      listed: "only tools in allowed_tools",
+      auto: "commands and patches inside its own sandbox",
+    },
+    sandboxes: true,
     reads: ["AGENTS.md"],
     help: {
       install: "npm install -g @openai/codex",

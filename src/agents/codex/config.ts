@@ -64,6 +64,10 @@ function rehearsed(env: Readonly<Record<string, string>>): [string, unknown][] {
   ];
 }
 
+/** Undefined: its own default. A rehearsal must not name one that it knows: it would speak to it in another way. */
+export const modelOf = ({ model, isolated }: SessionOptions): string | undefined =>
+  model ?? (isolated ? "stand-in" : undefined);
+
 function toml(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(toml).join(",")}]`;
   if (typeof value === "object" && value !== null)

@@ -14,7 +14,7 @@ import { ONLY_SEGNO_TOOLS, type SegnoTools } from "../../tools/tools.js";
 import type { AgentSession, SessionOptions } from "../agent.js";
 import { diesWithParent, MARKER, sweep } from "../processes.js";
 import { openSessionDoor, type SessionDoor } from "../session-door.js";
-import { configArguments, HOOK_TOOL, runsCommands, sandboxOf, TOKEN_VARIABLE } from "./config.js";
+import { configArguments, HOOK_TOOL, modelOf, runsCommands, sandboxOf, TOKEN_VARIABLE } from "./config.js";
 import { type CodexError, failedEnd, failedKind } from "./errors.js";
 import { type Item, ItemStream, nameOf } from "./items.js";
 import { type Notification, Rpc, RpcError } from "./rpc.js";
@@ -91,7 +91,8 @@ class CodexSession implements AgentSession {
   }
 
   async #begin(rpc: Rpc): Promise<void> {
-    const { cwd, model, resume, handlers } = this.#options;
+    const { cwd, resume, handlers } = this.#options;
+    const model = modelOf(this.#options);
     await within(START_MS, rpc.request("initialize", { clientInfo: { name: "segno", title: "Segno", version: "1" } }));
     rpc.notify("initialized");
     const config = { "hooks.state": await trustedHooks(rpc, cwd) };

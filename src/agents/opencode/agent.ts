@@ -18,6 +18,12 @@ export function opencodeAgent(executable: string | undefined): Agent {
     name: "opencode",
     title: "opencode",
     abilities: { stop: "boundary", usage: "call", compaction: "vetoed", refuses: true, tells: false, resume: true },
+    levels: {
+      all: "everything is allowed, but what your own settings deny",
+      edits: "files are edited; commands, the web and sub-agents are refused unless allowed_tools names them",
+      listed: "what your settings allow; what they would ask about is refused",
+    },
+    sandboxes: false,
     reads: ["AGENTS.md"],
     help: {
       install: "npm install -g opencode-ai",

@@ -3,14 +3,11 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { SERVER_NAME } from "../../tools/server-name.js";
-import type { PermissionLevel, SessionOptions } from "../agent.js";
+import type { SessionOptions } from "../agent.js";
 import type { SessionDoor } from "../session-door.js";
 
 const REHEARSAL = "segno_rehearsal";
 const REHEARSAL_WINDOW = { context: 200_000, output: 32_000 };
-
-/** The levels that it can keep: it has no judge of its own, as `auto` would need one. */
-export const KEEPS: readonly PermissionLevel[] = ["all", "edits", "listed"];
 
 /** Beside the environment of the session; what the user gives there in the same way is kept. */
 export function environment(

@@ -1,8 +1,12 @@
 import { existsSync, statfsSync } from "node:fs";
 import { basename, join } from "node:path";
+import { shortcomings } from "../../agents/agent.js";
 import { findProcesses, sweep } from "../../agents/processes.js";
+import { agentNames } from "../../agents/registry.js";
+import type { Config } from "../../config/schema.js";
 import { isOfRun } from "../../engine/marker.js";
 import { openRepository } from "../../git/start.js";
+import { agentsNamed } from "../../run/choosing.js";
 import { FileStore } from "../../store/file.js";
 import { agentFor } from "../agent.js";
 import { askChoice, isTerminal } from "../ask.js";
@@ -22,14 +26,14 @@ interface Finding {
 const LEAST_FREE_GB = 1;
 
 /** Looks at everything a run needs, and says what to do about what is missing. */
-export async function doctorCommand(flags: { json?: boolean; fix?: boolean }): Promise<number> {
+export async function doctorCommand(flags: { json?: boolean; fix?: boolean; agents?: boolean }): Promise<number> {
   const json = flags.json === true;
   const findings = [
     node(),
     await repository(),
     disk(),
     await permissions(),
-    await agent(),
+    ...(await agents(flags.agents === true)),
     await leftovers(flags.fix === true, json),
     ...(await otherTool()),
   ];
@@ -37,12 +41,14 @@ export async function doctorCommand(flags: { json?: boolean; fix?: boolean }): P
   else {
     for (const { name, ok, detail, fix } of findings) {
       console.log(
-        `${ok ? "✓" : "✗"} ${name.padEnd(12)} ${detail}${!ok && fix !== undefined ? `\n${" ".repeat(15)}${fix.replaceAll("\n", `\n${" ".repeat(15)}`)}` : ""}`,
+        `${ok ? "✓" : "✗"} ${name.padEnd(12)} ${indented(detail)}${!ok && fix !== undefined ? `\n${" ".repeat(15)}${indented(fix)}` : ""}`,
       );
     }
   }
   return findings.every((finding) => finding.ok) ? EXIT.done : EXIT.failed;
 }
+
+const indented = (text: string): string => text.replaceAll("\n", `\n${" ".repeat(15)}`);
 
 function node(): Finding {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
@@ -97,26 +103,51 @@ async function permissions(): Promise<Finding> {
   return { name: "permissions", ok: true, detail: `${mode}: ${meaning}` };
 }
 
-async function agent(): Promise<Finding> {
-  const env = Object.fromEntries(
-    Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
+/** The agents that the configuration names, or all that there are, each with what it could do here. */
+async function agents(all: boolean): Promise<Finding[]> {
   const settings = await readSettings(process.cwd(), {});
-  const found = await agentFor(settings.ok ? settings.value.config.agent : "claude", "user");
+  const config = settings.ok ? settings.value.config : undefined;
+  const named = config === undefined ? ["claude"] : agentsNamed(config, { phases: [] });
+  const findings: Finding[] = [];
+  for (const name of all ? [...new Set([...named, ...agentNames()])] : named)
+    findings.push(await agentFinding(name, config, named.includes(name)));
+  return findings;
+}
+
+async function agentFinding(name: string, config: Config | undefined, isNamed: boolean): Promise<Finding> {
+  const found = await agentFor(name, "user");
   if (!found.ok) {
     const { what, next } = wordsOf(found.failure);
     return { name: "agent", ok: false, detail: what, fix: next };
   }
-  const { name, title, help } = found.value;
-  const checked = await found.value.check(env, process.cwd());
-  if (checked.ok) return { name: "agent", ok: true, detail: `${name}, ${checked.account}` };
+  const { title, help, levels } = found.value;
+  const checked = await found.value.check(environment(), process.cwd());
+  const level = config?.permission_mode;
+  if (checked.ok) {
+    const means = level === undefined ? [] : [levelMeans(level, levels[level])];
+    const cannot = shortcomings(found.value, { sandbox: config?.sandbox ?? false });
+    const ok = !isNamed || level === undefined || levels[level] !== undefined;
+    const fix = `Choose ${Object.keys(levels).join(", ")}: segno config set permission_mode all, or another agent.`;
+    return { name: "agent", ok, detail: [`${name}, ${checked.account}`, ...means, ...cannot].join("\n"), fix };
+  }
   const words = wordsOf(
     checked.problem === "no-login"
       ? { type: "no-login", agent: title, help: help.login }
       : { type: "no-agent", agent: title, help: help.install, detail: checked.detail },
   );
-  return { name: "agent", ok: false, detail: words.what, fix: words.next };
+  // One that nobody named is not missing.
+  return isNamed
+    ? { name: "agent", ok: false, detail: words.what, fix: words.next }
+    : { name: "agent", ok: true, detail: `${name}: ${checked.detail || "not logged in"}. ${words.next}` };
 }
+
+const levelMeans = (level: string, meaning: string | undefined): string =>
+  meaning === undefined
+    ? `permission_mode: ${level} is more than it can keep`
+    : `permission_mode: ${level} means: ${meaning}`;
+
+const environment = (): Record<string, string> =>
+  Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined));
 
 /** Another tool's configuration that could be taken over. */
 async function otherTool(): Promise<Finding[]> {

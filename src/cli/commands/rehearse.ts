@@ -12,9 +12,8 @@ import { worker } from "../../rehearsal/worker.js";
 import { FileStore } from "../../store/file.js";
 import { RunView } from "../../view/board.js";
 import { gatesReport } from "../../view/gates-report.js";
-import { agentFor } from "../agent.js";
 import { conduct } from "../conduct.js";
-import { agentProblem } from "../equipment.js";
+import { crewProblem, findCrew } from "../crew.js";
 import { readFormat } from "../format.js";
 import { noSuchPhase } from "../no-such-phase.js";
 import { eventPrinter } from "../print.js";
@@ -67,10 +66,13 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
   const settings = await readSettings(example ? stage.repository : cwd, flags, preset);
   if (!settings.ok) return printFailure(settings.failure, json);
   const { config } = settings.value;
-  const agent = await agentFor(config.agent, "bundled");
-  if (!agent.ok) return printFailure(agent.failure, json);
   const env = (url: string) => rehearsalEnv(stage, url);
-  const unusable = await agentProblem({ agent: agent.value, agentEnv: env("http://127.0.0.1:9") }, stage.repository);
+  const permissions = config.permission_mode ?? "all";
+  const prepared = await preparePlan(place, file, options);
+  if (!prepared.ok) return printFailure(prepared.failure, json);
+  const crew = await findCrew(config, prepared.value.parsed.plan, permissions, "bundled");
+  if (!crew.ok) return printFailure(crew.failure, json);
+  const unusable = await crewProblem({ ...crew.value, agentEnv: env("http://127.0.0.1:9") }, stage.repository);
   if (unusable !== undefined) return printFailure(unusable, json);
   const done = new Map<string, number>();
   const standIn = await startStandIn({
@@ -86,8 +88,6 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
     const screen = hasScreen(flags);
     const print = screen ? () => {} : eventPrinter(json, view);
     const agentEnv = env(standIn.url);
-    const prepared = await preparePlan(place, file, options);
-    if (!prepared.ok) return printFailure(prepared.failure, json);
     const selected = selectPhases(prepared.value.parsed.plan, flags);
     if (!selected.ok) return printFailure(noSuchPhase(selected.unknown, prepared.value.parsed.plan), json);
     const setUp = await setUpCheckout(stage.repository, {
@@ -116,12 +116,12 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
         signal: signals.early,
       },
       {
-        agent: agent.value,
+        ...crew.value,
         agentEnv,
         gateEnv: { ...agentEnv, HOME: process.env.HOME ?? stage.home },
         isolated: true,
         triesGates: true,
-        permissions: config.permission_mode ?? "all",
+        permissions,
         worktrees: join(stage.folder, "worktrees"),
         onEvent: (event) => {
           view.take(event);

@@ -8,7 +8,8 @@ export function register(program: Command): void {
       "Look at everything a run needs: node, git, disk, permissions, agent and login, left-overs of dead runs.",
     )
     .option("--fix", "end processes that dead runs left")
+    .option("--agents", "every agent that Segno knows: whether it is here, and what it could do")
     .option("--json", "print one JSON object")
-    .addHelpText("after", "\nExamples:\n  segno doctor\n  segno doctor --fix")
+    .addHelpText("after", "\nExamples:\n  segno doctor\n  segno doctor --agents\n  segno doctor --fix")
     .action(async (flags) => end(await (await import("../commands/doctor.js")).doctorCommand(flags)));
 }

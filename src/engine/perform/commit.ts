@@ -245,11 +245,19 @@ export const trailersOf = (
   [TRAILERS.tasks, taskTrailer(phaseOf(held.run.state, phase).tasks, state.progress.tasksDone)],
   [TRAILERS.status, status],
   ["Segno-Attempt", String(state.number)],
-  ["Co-Authored-By", held.agent.credit(modelOf(held, state))],
+  ...creditsOf(held, state).map((credit) => ["Co-Authored-By", credit] as const),
 ];
 
-const modelOf = ({ run }: HeldRun, { progress }: Attempt): string =>
-  run.state.sessions.get(progress.sessions.at(-1) ?? "")?.model ?? run.state.config.model ?? "default model";
+/** Everybody who wrote something, in the order in which they began. */
+function creditsOf({ run, crew }: HeldRun, { progress }: Attempt): string[] {
+  const { sessions, config } = run.state;
+  const wrote = progress.sessions.flatMap((id) => {
+    const session = sessions.get(id);
+    return session === undefined || session.purpose === "verify" ? [] : [session];
+  });
+  const credits = wrote.map(({ agent, model }) => crew.of(agent).credit(model ?? config.model ?? "default model"));
+  return credits.length > 0 ? [...new Set(credits)] : [crew.own.credit(config.model ?? "default model")];
+}
 
 /** What parts of a phase that was split have done: it is marked under the phase. */
 const tasksOfParts = ({ phases }: RunState, { split }: Attempt): string[] =>

@@ -32,7 +32,8 @@ export const endSession: Performer<"end-session"> = async (held, { id, session, 
   }
   const known = end?.type === "failed" ? end.until : undefined;
   const until = known ?? new Date(Date.now() + UNKNOWN_LIMIT_MS).toISOString();
-  await held.run.record(ended, { type: "limit-reached", until, message: message ?? "a usage limit was reached" });
+  const said = message ?? "a usage limit was reached";
+  await held.run.record(ended, { type: "limit-reached", agent: state?.agent, until, message: said });
 };
 
 async function linesChanged(held: HeldRun, phase: string): Promise<number | undefined> {

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { Agent } from "../../agents/agent.js";
 import { pruningFor, shareOfBudget } from "../../context/layers.js";
 import { promptBudget } from "../../context/prompt-budget.js";
 import { diffOf } from "../../git/diff.js";
@@ -19,6 +20,7 @@ import {
   withKind,
   workPrompt,
 } from "../../handover/prompts.js";
+import { withToolNames } from "../../handover/templates.js";
 import { wavesOf } from "../../plan/graph.js";
 import type { Command } from "../../run/command.js";
 import type { BlobRef } from "../../run/event.js";
@@ -36,22 +38,25 @@ import { takeWarm } from "../warm.js";
 
 /** Opens a session with its prompt, and stays until its first turn is over. */
 export const startSession: Performer<"start-session"> = async (held, command) => {
-  const { run, agent, agentEnv } = held;
+  const { run, agentEnv } = held;
   const { id, session, phase, attempt, purpose, resumes } = command;
+  const who = { agent: command.agent ?? run.state.config.agent, model: command.model ?? ownModel(run.state, command) };
+  const agent = held.crew.of(who.agent);
   const canResume = resumes !== undefined && agent.abilities.resume && (await agent.canResume(resumes, agentEnv));
   const resume = canResume ? resumes : undefined;
   const asksCheckpoint = resume !== undefined && command.opening === "checkpoint";
   const prompt = asksCheckpoint
-    ? { text: withKind(held.texts.checkpoint, "checkpoint") }
+    ? { text: withKind(withToolNames(held.texts, agent.toolName).checkpoint, "checkpoint") }
     : await promptFor(held, command, resume !== undefined);
   const place = { session, phase, attempt };
-  const live = await takeWarm(held, { ...place, purpose }, resume !== undefined);
+  const live = await takeWarm(held, { ...place, purpose }, who, resume !== undefined);
   held.sessions.set(session, live);
   await run.record(
     {
       type: "session-started",
       ...place,
       purpose,
+      agent: who.agent,
       prompt: run.putBlob(prompt.text),
       promptTokens: roughTokens(prompt.text),
       layers: "layers" in prompt ? prompt.layers : undefined,
@@ -69,6 +74,10 @@ export const startSession: Performer<"start-session"> = async (held, command) =>
   const said = live.said === "" ? undefined : run.putBlob(live.said);
   await run.record({ type: "turn-ended", command: id, ...place, end, said });
 };
+
+/** A command of an older journal names nobody: then it is the run's own agent, with its model. */
+const ownModel = ({ config }: RunState, { agent }: StartSession): string | undefined =>
+  agent === undefined ? config.model : undefined;
 
 const idleHandovers = ({ phases }: RunState, phase: string): number =>
   lastAttempt(phases.get(phase))?.progress.idleHandovers ?? 0;
@@ -91,7 +100,7 @@ type StartSession = Extract<Command, { type: "start-session" }>;
 
 async function promptFor(
   held: HeldRun,
-  { phase: id, purpose }: StartSession,
+  { phase: id, purpose, agent }: StartSession,
   resumed: boolean,
 ): Promise<Prompt | { text: string }> {
   const { run } = held;
@@ -100,7 +109,7 @@ async function promptFor(
   const { attempt } = state;
   const { sessions, sessionsBefore, tasksDone } = attempt.progress;
   const { merge } = attempt.train;
-  const view = await phaseView(held, id, tasksDone, purpose);
+  const view = await phaseView(held, id, tasksDone, purpose, held.crew.of(agent ?? run.state.config.agent));
   const reason = reasonOf(run.ledger(id).lastEnd?.reason);
   if (resumed) return { text: resumedPrompt(view, reason, unreportedWork(run.ledger(id))) };
   // The session itself is already counted: the one before it is the last but one.
@@ -156,8 +165,9 @@ async function phaseView(
   id: string,
   tasksDone: readonly string[],
   purpose: StartSession["purpose"],
+  agent: Agent,
 ): Promise<PhaseView> {
-  const { run, texts, agent } = held;
+  const { run } = held;
   const { plan, phases, config, contextAnswer } = run.state;
   const pruning = pruningFor(config.pruning, {
     phases: plan.phases.length,
@@ -182,18 +192,18 @@ async function phaseView(
     tasksDone,
     finished,
     stashes: stashed.map(({ name }) => name),
-    texts,
+    texts: withToolNames(held.texts, agent.toolName),
     toolName: agent.toolName,
     pruning,
     budget,
     share: shareOfBudget(config.budget_strategy, phaseOf(run.state, id), budget, purpose === "remediate"),
-    standards: standardsFor(held),
+    standards: standardsFor(held, agent),
     wave: waveOf(run.state, id),
   };
 }
 
 /** What people wrote down for whoever works here, and this agent does not read by itself. */
-function standardsFor({ top, agent, isolated, run }: HeldRun): string[] {
+function standardsFor({ top, isolated, run }: HeldRun, agent: Agent): string[] {
   const own = isolated ? [] : agent.reads;
   const { standards, file } = run.state.plan;
   const files = STANDARDS.filter((name) => !own.includes(name) && existsSync(join(top, name)));

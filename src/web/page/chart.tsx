@@ -270,7 +270,7 @@ function Chosen({ board, point }: { board: Board; point: Point | undefined }) {
       </strong>{" "}
       at {time(new Date(at).toISOString())} in phase {session.phase}, session {session.id.split("/").at(-1)} (
       {session.purpose}
-      {session.model === undefined ? "" : `, ${session.model}`}).
+      {session.model === undefined ? "" : `, ${session.agent ?? ""} ${session.model}`}).
       {session.hard > 0 ? ` Handed over from ${short(session.hard)}.` : ""}
       <ul>
         {near.map(({ mark }) => (

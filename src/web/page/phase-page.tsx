@@ -137,7 +137,8 @@ function Session({ run, session, n }: { run: string; session: SessionDetail; n: 
           {session.endedAt === undefined
             ? ", running"
             : `, ${span(between(session.startedAt, session.endedAt))}, ${session.reason}`}
-          , {session.calls} calls, {short(tokens)} tokens{session.model === undefined ? "" : `, ${session.model}`}
+          , {session.calls} calls, {short(tokens)} tokens
+          {session.model === undefined ? "" : `, ${session.agent ?? ""} ${session.model}`}
         </small>
       </h3>
       {session.boundary === undefined ? null : <p class="hint">Stopped: {session.boundary}</p>}

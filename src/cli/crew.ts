@@ -1,0 +1,72 @@
+/**
+ * The agents of a run, found and checked before anything begins. Its own must be there, and so must the others that somebody
+ * named; one that cannot keep the permission level is left out, and that is said: nothing gets wider because another agent
+ * takes a phase.
+ */
+import type { Agent, PermissionLevel } from "../agents/agent.js";
+import { agentNames } from "../agents/registry.js";
+import type { Config } from "../config/schema.js";
+import { bad, type Failure, good, type Result } from "../engine/failure.js";
+import type { Equipment } from "../engine/held-run.js";
+import type { Plan } from "../plan/model.js";
+import { agentsNamed } from "../run/choosing.js";
+import { agentFor } from "./agent.js";
+
+export type FoundCrew = Pick<Equipment, "agent" | "others" | "notices">;
+
+export async function findCrew(
+  config: Config,
+  plan: Plan,
+  level: PermissionLevel,
+  whose: "user" | "bundled",
+): Promise<Result<FoundCrew>> {
+  const own = await agentFor(config.agent, whose);
+  if (!own.ok) return own;
+  const agent = own.value;
+  if (agent.levels[level] === undefined) return bad(cannotKeep(agent, level));
+  const inPlan = new Set(plan.phases.map((phase) => phase.agent));
+  const others: Agent[] = [];
+  const notices: string[] = [];
+  for (const name of agentsNamed(config, plan).filter((each) => each !== config.agent)) {
+    const found = await agentFor(name, whose);
+    if (found.ok && found.value.levels[level] !== undefined) others.push(found.value);
+    else if (found.ok)
+      notices.push(
+        `${found.value.title} cannot keep permission_mode: ${level}, so it is left out: ${agent.title} does what it was to do.`,
+      );
+    // Plans use the word for other things, too; a configuration does not.
+    else if (inPlan.has(name))
+      notices.push(
+        `The plan names "${name}" as an agent of a phase, and there is none of that name (${agentNames().join(", ")}): ${agent.title} does it.`,
+      );
+    else return found;
+  }
+  return good({ agent, others, notices });
+}
+
+const cannotKeep = ({ title, levels }: Agent, level: PermissionLevel): Failure => ({
+  type: "usage",
+  what: `${title} cannot keep permission_mode: ${level}.`,
+  fix: `It knows ${Object.keys(levels).join(", ")}. Choose one with --permission-mode, or another agent with --agent.`,
+});
+
+/** An agent that cannot be used is found out before anything is begun. */
+export async function crewProblem(
+  { agent, others = [], agentEnv }: Pick<Equipment, "agent" | "others" | "agentEnv">,
+  cwd: string,
+): Promise<Failure | undefined> {
+  for (const each of [agent, ...others]) {
+    const problem = await agentProblem(each, agentEnv, cwd);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+async function agentProblem(agent: Agent, env: Record<string, string>, cwd: string): Promise<Failure | undefined> {
+  const checked = await agent.checkQuickly(env, cwd);
+  if (checked.ok) return undefined;
+  const { title, help } = agent;
+  return checked.problem === "no-login"
+    ? { type: "no-login", agent: title, help: help.login }
+    : { type: "no-agent", agent: title, help: help.install, detail: checked.detail };
+}
