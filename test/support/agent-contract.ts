@@ -298,25 +298,37 @@ export const agentContract = (name: string, make: MakeAgent, own: Partial<About>
       await close();
     });
 
-    test("a session that only judges changes nothing", async () => {
-      const session = await open(make, (_, n) => (n === 1 ? message(write("out.txt")) : DONE), { readOnly: true });
+    test("a session that only judges changes nothing, and can report", async () => {
+      const progress = await ours("progress");
+      const session = await open(
+        make,
+        (_, n) => (n === 1 ? message(write("out.txt"), call(progress, { message: "judged" })) : DONE),
+        { readOnly: true },
+      );
       await session.send("Judge.");
       expect(existsSync(join(session.cwd, "out.txt"))).toBe(false);
+      expect(session.told).toEqual([{ tool: "progress", input: { message: "judged" } }]);
       await session.close();
     });
 
-    test("with edits only, no shell command runs", async () => {
+    test("with edits only, no shell command runs, and our tools do", async () => {
+      const progress = await ours("progress");
       const session = await open(
         make,
         (_, n) =>
           n === 1
-            ? message(write("edited.txt"), bash("node -e \"require('fs').writeFileSync('shell.txt', 'x')\""))
+            ? message(
+                write("edited.txt"),
+                bash("node -e \"require('fs').writeFileSync('shell.txt', 'x')\""),
+                call(progress, { message: "edited" }),
+              )
             : DONE,
         { permissions: "edits" },
       );
       await session.send("Go.");
       expect(existsSync(join(session.cwd, "edited.txt"))).toBe(true);
       expect(existsSync(join(session.cwd, "shell.txt"))).toBe(false);
+      expect(session.told).toHaveLength(1);
       await session.close();
     });
 

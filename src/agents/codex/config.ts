@@ -25,7 +25,11 @@ const REHEARSAL = "segno_rehearsal";
 /** `-c key=value`, in TOML. */
 export function configArguments(options: SessionOptions, { url }: SessionDoor): string[] {
   const pairs: [string, unknown][] = [
-    [`mcp_servers.${SERVER_NAME}`, { url, bearer_token_env_var: TOKEN_VARIABLE, required: true }],
+    // In a sandbox it would ask before it calls them, and nobody is there to be asked.
+    [
+      `mcp_servers.${SERVER_NAME}`,
+      { url, bearer_token_env_var: TOKEN_VARIABLE, required: true, default_tools_approval_mode: "approve" },
+    ],
     ...HOOKS.map(([event, input]): [string, unknown] => [
       `hooks.${event}`,
       [{ hooks: [{ type: "mcp_tool", server: SERVER_NAME, tool: HOOK_TOOL, input }] }],
