@@ -1,16 +1,26 @@
 /** Runs of other vendors' agents from beginning to end: handovers, gates, commits, marks, and nothing left behind. */
-import { existsSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { findProcesses } from "../../src/agents/processes.js";
 import { planFiles } from "../support/plans.js";
 import { git, scratchRepo } from "../support/scratch.js";
-import { CODEX, eventsOf, OPENCODE, site } from "../support/segno.js";
+import { CODEX, eventsOf, OPENCODE, type Site, site } from "../support/segno.js";
 
 const PLAN = planFiles([
   { id: "1", tasks: 3, gates: ["test -f out/1-3.txt"] },
   { id: "2", tasks: 3, dependsOn: ["1"], gates: ["test -f out/2-3.txt"] },
 ]);
 const TASKS = ["1/1.1", "1/1.2", "1/1.3", "2/2.1", "2/2.2", "2/2.3"];
+
+/** Codex leaves files; opencode is asked for one. */
+function transcriptOf(agent: string, { home, env }: Site, id: string): string {
+  if (agent === "codex") return join(home, ".codex/sessions");
+  const file = join(home, "session.json");
+  writeFileSync(file, execFileSync(OPENCODE, ["export", id], { env, stdio: ["ignore", "pipe", "ignore"] }));
+  return file;
+}
 
 /** What fits beside the agent's own first prompt: a handover in the middle of each phase. */
 const AGENTS = [
@@ -37,6 +47,24 @@ for (const { agent, program, title, window } of AGENTS)
       const first = events[0];
       const run = first?.type === "run-started" ? first.run : "";
       expect(await findProcesses((marker) => marker.startsWith(`${run}:`))).toEqual([]);
+    });
+
+    test("its transcripts tell segno meter the calls that the model answered", async () => {
+      const repo = scratchRepo(planFiles([{ id: "1", tasks: 3, gates: ["test -f out/1-3.txt"] }]));
+      const place = await site({ repo, agent, charsPerTask: 2_000 });
+      const ended = await place.segno(["run", "PLAN.md", "--json"]).ended;
+      expect(ended.code, `${ended.stdout.slice(-3_000)}\n${ended.stderr}`).toBe(0);
+      const ready = eventsOf(ended).find((event) => event.type === "session-ready");
+      const id = ready?.type === "session-ready" ? ready.agentSession : "";
+      const metered = await place.segno(["meter", transcriptOf(agent, place, id), "--json"]).ended;
+      const answered = place.exchanges.filter(({ request }) => (request.tools ?? []).length > 0);
+      const { sessions } = JSON.parse(metered.stdout);
+      expect(sessions).toHaveLength(1);
+      expect(sessions[0].calls).toBe(answered.length);
+      const sum = (pick: (usage: (typeof answered)[number]["usage"]) => number) =>
+        answered.reduce((total, { usage }) => total + pick(usage), 0);
+      expect(sessions[0].tokens.output).toBe(sum((usage) => usage.output_tokens));
+      expect(sessions[0].tokens.cache_read).toBe(sum((usage) => usage.cache_read_input_tokens));
     });
 
     test("a rehearsal with it", async () => {

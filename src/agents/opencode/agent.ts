@@ -1,9 +1,9 @@
 /** opencode, as the port sees it. */
 import type { Agent } from "../agent.js";
 import { findProgram } from "../find-program.js";
+import { priceOf } from "../prices.js";
 import type { AgentChoice } from "../registry.js";
 import { shortHash } from "../short-hash.js";
-import { priceOf } from "./models.js";
 import { toolName } from "./tools.js";
 
 /** Where its installers put it, beside the PATH. */

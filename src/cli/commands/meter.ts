@@ -1,7 +1,8 @@
-import { createReadStream, existsSync, readdirSync, statSync } from "node:fs";
+import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
-import { priceOf } from "../../agents/claude/models.js";
 import { TranscriptMeter } from "../../agents/claude/transcript.js";
+import { priceOf } from "../../agents/prices.js";
+import { lineReader, linesIn } from "../../agents/transcripts.js";
 import { type EvaluatedSession, evaluate, THRESHOLDS } from "../../context/evaluate.js";
 import { DEFAULT_WINDOW } from "../../context/meter.js";
 import { costAt } from "../../context/prices.js";
@@ -26,14 +27,14 @@ export interface MeterFlags {
   html?: string;
 }
 
-/** Transcripts of Claude Code, or captured stream-json: how full their windows were, and how well that was foreseen. */
+/** Transcripts of agents, or captured stream-json: how full their windows were, and how well that was foreseen. */
 export async function meterCommand(paths: string[], flags: MeterFlags): Promise<number> {
   const json = flags.json === true;
   if (flags.html !== undefined && flags.whatIf !== true)
     return printFailure({ type: "usage", what: "--html draws what --what-if found.", fix: "Add --what-if." }, json);
   if (paths.length === 0) {
     if (flags.whatIf === true) return whatIfOfRun(undefined, flags);
-    const fix = "Name transcripts (*.jsonl) or folders that hold them, for example ~/.claude/projects";
+    const fix = NAME_SOME;
     return printFailure({ type: "usage", what: "No transcript was named.", fix }, json);
   }
   const missing = paths.find((path) => !existsSync(path));
@@ -42,7 +43,7 @@ export async function meterCommand(paths: string[], flags: MeterFlags): Promise<
       {
         type: "usage",
         what: `There is no file or folder ${missing}.`,
-        fix: "Name transcripts (*.jsonl) or folders that hold them, for example ~/.claude/projects",
+        fix: NAME_SOME,
       },
       json,
     );
@@ -57,7 +58,7 @@ export async function meterCommand(paths: string[], flags: MeterFlags): Promise<
       {
         type: "usage",
         what: "No model call was found in these files.",
-        fix: "Name transcripts of Claude Code (*.jsonl), or what `claude -p --output-format stream-json --verbose` printed.",
+        fix: "Name transcripts of Claude Code or Codex (*.jsonl), what `opencode export ID` printed (*.json), or what `claude -p --output-format stream-json --verbose` did.",
       },
       json,
     );
@@ -84,16 +85,38 @@ function transcriptsIn(path: string): string[] {
 async function readTranscript(file: string, foresees: boolean): Promise<Session> {
   const read = new TranscriptMeter({ foresees });
   let damaged = 0;
-  for await (const line of linesOf(file)) {
+  let lines: ReturnType<typeof lineReader> | undefined;
+  const whole = file.endsWith(".json") ? wholeOf(file) : undefined;
+  for (const line of whole ?? []) read.take(line);
+  for await (const line of whole === undefined ? linesOf(file) : []) {
     if (line === "") continue;
     try {
-      read.take(JSON.parse(line));
+      const value: unknown = JSON.parse(line);
+      lines ??= lineReader(value);
+      for (const each of lines(value)) read.take(each);
     } catch {
       damaged++;
     }
   }
   const peak = read.calls.reduce((most, call) => Math.max(most, call.truth), 0);
-  return { name: basename(file, ".jsonl"), read, window: peak > DEFAULT_WINDOW ? 1_000_000 : DEFAULT_WINDOW, damaged };
+  return {
+    name: basename(file).replace(/\.jsonl?$/, ""),
+    read,
+    window: peak > DEFAULT_WINDOW ? 1_000_000 : DEFAULT_WINDOW,
+    damaged,
+  };
+}
+
+const NAME_SOME =
+  "Name transcripts (*.jsonl) or folders that hold them, for example ~/.claude/projects or ~/.codex/sessions; opencode keeps a database: name what `opencode export ID > session.json` wrote.";
+
+/** Undefined where it is no transcript in one piece. */
+function wholeOf(file: string): unknown[] | undefined {
+  try {
+    return linesIn(JSON.parse(readFileSync(file, "utf8")));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Lines of a file of any size; a character that is cut by a chunk's end stays whole. */

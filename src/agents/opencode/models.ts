@@ -1,6 +1,0 @@
-/** opencode runs everybody's models: what they cost is what their makers' agents know. */
-import type { Price } from "../../context/prices.js";
-import { priceOf as claudePrice } from "../claude/models.js";
-import { priceOf as codexPrice } from "../codex/models.js";
-
-export const priceOf = (model: string): Price | undefined => claudePrice(model) ?? codexPrice(model);
