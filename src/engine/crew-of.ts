@@ -3,9 +3,7 @@ import { shortcomings } from "../agents/agent.js";
 import type { Config } from "../config/schema.js";
 import type { Equipment } from "./held-run.js";
 
-/** Undefined where there is no choice. */
-export const agentsOf = ({ agent, others = [] }: Equipment): string[] | undefined =>
-  others.length === 0 ? undefined : [agent, ...others].map(({ name }) => name);
+export const agentsOf = ({ agent, others = [] }: Equipment): string[] => [agent, ...others].map(({ name }) => name);
 
 export const shortcomingsOf = ({ agent, others = [], notices = [] }: Equipment, config: Config): string[] => [
   ...notices,

@@ -58,6 +58,8 @@ export interface SiteOptions {
   window?: number;
   /** Who works: the real Claude Code where it is the subject, else the agent in process. */
   agent?: "claude" | "codex" | "opencode" | "scripted";
+  /** Others that are installed and set up, too. */
+  others?: ("codex" | "opencode")[];
   behave?: (request: Parameters<Behaviour>[0], worker: Behaviour) => ReturnType<Behaviour>;
 }
 
@@ -67,6 +69,7 @@ export async function site({
   charsPerTask = 0,
   window = 200_000,
   agent = "scripted",
+  others = [],
   behave,
 }: SiteOptions): Promise<Site> {
   const done: string[] = [];
@@ -97,8 +100,10 @@ export async function site({
     SEGNO_REVIVE: "false",
     GIT_CONFIG_GLOBAL: `${process.env.HOME}/.gitconfig`,
     ...(agent === "scripted" ? { SEGNO_AGENT: agent, NODE_OPTIONS: `--import ${PRELOAD_AGENT}` } : {}),
-    ...(agent === "codex" ? { ...codexEnv(home, standIn.url), SEGNO_AGENT: agent } : {}),
-    ...(agent === "opencode" ? { ...opencodeEnv(home, standIn.url), SEGNO_AGENT: agent } : {}),
+    ...(agent === "codex" || others.includes("codex") ? codexEnv(home, standIn.url) : {}),
+    ...(agent === "opencode" || others.includes("opencode") ? opencodeEnv(home, standIn.url) : {}),
+    ...(agent === "codex" || agent === "opencode" ? { SEGNO_AGENT: agent } : {}),
+    ...(agent === "opencode" ? { SEGNO_MODEL: "own/claude-sonnet-4-5" } : {}),
   };
   return {
     repo,
@@ -125,17 +130,17 @@ export async function site({
 }
 
 /** As a user has Codex: a configuration of their own, which names the provider. */
-export function codexEnv(home: string, url: string): Record<string, string> {
+function codexEnv(home: string, url: string): Record<string, string> {
   mkdirSync(join(home, ".codex"));
   writeFileSync(
     join(home, ".codex/config.toml"),
-    `model_provider = "own"\nmodel_context_window = 200000\n\n[model_providers.own]\nname = "own"\nbase_url = "${url}/v1"\nwire_api = "responses"\nenv_key = "OPENAI_API_KEY"\nsupports_websockets = false\n\n[analytics]\nenabled = false\n`,
+    `model = "claude-sonnet-4-5"\nmodel_provider = "own"\nmodel_context_window = 200000\n\n[model_providers.own]\nname = "own"\nbase_url = "${url}/v1"\nwire_api = "responses"\nenv_key = "OPENAI_API_KEY"\nsupports_websockets = false\n\n[analytics]\nenabled = false\n`,
   );
   return { SEGNO_CODEX: CODEX, OPENAI_API_KEY: "not-a-real-key" };
 }
 
 /** As a user has opencode: a configuration of their own, which names the provider. */
-export function opencodeEnv(home: string, url: string): Record<string, string> {
+function opencodeEnv(home: string, url: string): Record<string, string> {
   const folder = join(home, ".config/opencode");
   seedHome(home);
   const models = { "claude-sonnet-4-5": { limit: { context: 200_000, output: 32_000 } } };
@@ -143,7 +148,6 @@ export function opencodeEnv(home: string, url: string): Record<string, string> {
   writeFileSync(join(folder, "opencode.json"), JSON.stringify({ provider: { own }, model: "own/claude-sonnet-4-5" }));
   return {
     SEGNO_OPENCODE: OPENCODE,
-    SEGNO_MODEL: "own/claude-sonnet-4-5",
     OPENCODE_DISABLE_MODELS_FETCH: "1",
     OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
   };
