@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import type { Agent } from "../../src/agents/agent.js";
 import { claudeAgent } from "../../src/agents/claude/agent.js";
+import { codexAgent } from "../../src/agents/codex/agent.js";
+import { opencodeAgent } from "../../src/agents/opencode/agent.js";
 import { findProcesses } from "../../src/agents/processes.js";
 import { type Config, configSchema } from "../../src/config/schema.js";
 import type { Learned } from "../../src/context/forecast.js";
@@ -17,11 +19,14 @@ import type { FactOf, FactType, RunEvent } from "../../src/run/event.js";
 import { FileStore } from "../../src/store/file.js";
 import { inProcessAgent } from "./in-process-agent.js";
 import { scratchFolder, whenOver } from "./scratch.js";
+import { CODEX, OPENCODE } from "./segno.js";
+
+type AgentKind = "claude" | "codex" | "opencode" | "in-process";
 
 export interface RehearsalOptions {
   repo: string;
   /** Who does the work; the agent in process, if nothing is said. */
-  agent?: "claude" | "in-process";
+  agent?: AgentKind;
   /** Another agent altogether. */
   with?: Agent;
   /** Names of further agents in process that may work, too. */
@@ -136,13 +141,18 @@ export const rehearseWithClaude = (options: RehearsalOptions): Promise<Rehearsed
   rehearse({ agent: "claude", ...options });
 
 async function agentOf(
-  who: "claude" | "in-process",
+  who: AgentKind,
   scripted: Parameters<typeof startStandIn>[0],
 ): Promise<{ agent: Agent; url: string }> {
   if (who === "in-process") return { agent: inProcessAgent(scripted), url: "http://127.0.0.1:9" };
   const standIn = await startStandIn(scripted);
   whenOver(() => standIn.close());
-  return { agent: claudeAgent(undefined), url: standIn.url };
+  const agents = {
+    claude: () => claudeAgent(undefined),
+    codex: () => codexAgent(CODEX),
+    opencode: () => opencodeAgent(OPENCODE),
+  };
+  return { agent: agents[who](), url: standIn.url };
 }
 
 /** Takes the run up again, with the same stand-in. */

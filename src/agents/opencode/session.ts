@@ -260,7 +260,8 @@ class OpencodeSession implements AgentSession {
   }
 
   #told({ type, properties = {} }: { type?: string; properties?: Record<string, unknown> }): void {
-    this.#options.handlers.observe({ type: "alive" });
+    // Its server tells of itself, and of files, also while the model hangs.
+    if (/^(message|session|permission)\./.test(type ?? "")) this.#options.handlers.observe({ type: "alive" });
     if (type === "permission.asked") return this.#permissionAsked(properties as unknown as PermissionAsked);
     if (properties.sessionID !== this.#id || type !== "session.status") return;
     const { status } = properties as unknown as { status: RetryStatus };
