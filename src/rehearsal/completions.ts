@@ -87,7 +87,7 @@ function renamed(
   return Object.fromEntries(Object.entries(input).map(([name, value]) => [names[name] ?? name, value]));
 }
 
-function completionsChunks({ model, content, usage, silent }: Sent): string[] {
+function completionsChunks({ request: { model }, content, usage, silent }: Sent): string[] {
   const base = { id: `chatcmpl-${randomUUID()}`, object: "chat.completion.chunk", created: 1, model };
   const chunk = (more: object): string => `data: ${JSON.stringify({ ...base, ...more })}\n\n`;
   const said = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n\n");

@@ -4,7 +4,7 @@ import type { ReplyBlock } from "./reply.js";
 import type { ModelRequest } from "./request.js";
 
 export interface Sent {
-  model: string;
+  request: ModelRequest;
   content: readonly ReplyBlock[];
   usage: InputUsage & { output_tokens: number };
   /** Without usage figures. */

@@ -71,13 +71,19 @@ function readResponses({ model, instructions, input, tools = [] }: ResponsesRequ
     model,
     system: system.map((text) => ({ type: "text" as const, text })),
     messages,
-    tools: listed.flatMap((tool) => namesOf(tool).map((name) => ({ ...tool, name }))),
+    tools: listed.flatMap(flattened).flatMap((tool) => namesOf(tool).map((name) => ({ ...tool, name }))),
     stream: true,
   };
 }
 
 const failed = (output: string): boolean =>
   /blocked by PreToolUse hook|Process exited with code [1-9]|^Exit code: [1-9]/m.test(output);
+
+/** Models that work in code mode get their one tool in a namespace. */
+const flattened = (tool: ResponsesTool): ResponsesTool[] =>
+  tool.type === "namespace" && tool.name === FUNCTIONS ? (tool.tools ?? []) : [tool];
+
+const FUNCTIONS = "functions";
 
 function namesOf(tool: ResponsesTool): string[] {
   if (tool.type === "namespace") return (tool.tools ?? []).map((inner) => `${tool.name}__${inner.name}`);
@@ -88,15 +94,20 @@ function namesOf(tool: ResponsesTool): string[] {
 const PATCH = /^apply_patch <<'PATCH'\n\*\*\* Begin Patch\n\*\*\* Add File: (.+)\n([\s\S]*)\*\*\* End Patch\nPATCH$/;
 
 /** A command that writes one file is what the worker calls `Write`. */
-function calledWith({ name = "", namespace, arguments: given = "{}" }: ResponsesItem): {
+function calledWith({ name = "", namespace, arguments: given = "{}", input: code }: ResponsesItem): {
   name: string;
   given: Record<string, unknown>;
 } {
+  if (name === "exec" && code !== undefined)
+    return writtenOrRun(String(parsedObject(/^\/\/ (.*)$/m.exec(code)?.[1] ?? "").cmd ?? ""));
   if (namespace !== undefined && !SHELLS.has(name))
     return { name: `${namespace}__${name}`, given: parsedObject(given) };
   if (!SHELLS.has(name)) return { name, given: parsedObject(given) };
   const { cmd, command = cmd } = parsedObject(given);
-  const text = String(command ?? "");
+  return writtenOrRun(String(command ?? ""));
+}
+
+function writtenOrRun(text: string): { name: string; given: Record<string, unknown> } {
   const [, file, lines] = PATCH.exec(text) ?? [];
   if (file === undefined || lines === undefined) return { name: "Bash", given: { command: text } };
   const content = lines.replaceAll(/^\+/gm, "");
@@ -107,9 +118,10 @@ const eventLine = (event: { type: string; [field: string]: unknown }): string =>
   `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 
 /** Events of one answer, in order. */
-function responsesEvents({ content, usage, silent }: Sent): { type: string; [field: string]: unknown }[] {
+function responsesEvents({ request, content, usage, silent }: Sent): { type: string; [field: string]: unknown }[] {
   const id = `resp_${randomUUID()}`;
-  const items = content.map(itemOf);
+  const codes = (request.tools ?? []).some((tool) => tool.name === "Bash" && "type" in tool && tool.type === "custom");
+  const items = content.map((block) => itemOf(block, codes));
   const input = usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens;
   const counted = {
     input_tokens: input,
@@ -128,7 +140,8 @@ function responsesEvents({ content, usage, silent }: Sent): { type: string; [fie
   ];
 }
 
-function itemOf(block: ReplyBlock): Record<string, unknown> {
+/** `codes`: the model has one tool, which takes JavaScript. */
+function itemOf(block: ReplyBlock, codes: boolean): Record<string, unknown> {
   if (block.type === "text")
     return {
       type: "message",
@@ -140,13 +153,19 @@ function itemOf(block: ReplyBlock): Record<string, unknown> {
   const [, namespace, tool] = /^(mcp__[a-z]+)__(.+)$/.exec(block.name) ?? [];
   if (namespace !== undefined && tool !== undefined)
     return { type: "function_call", name: tool, namespace, call_id, arguments: JSON.stringify(block.input) };
+  const cmd = commandOf(block.name, block.input);
+  if (codes) return { type: "custom_tool_call", name: "exec", namespace: FUNCTIONS, call_id, input: scriptOf(cmd) };
   return {
     type: "function_call",
     name: "exec_command",
     call_id,
-    arguments: JSON.stringify({ cmd: commandOf(block.name, block.input) }),
+    arguments: JSON.stringify({ cmd }),
   };
 }
+
+/** What it is for stands in its first line, so that it can be read again. */
+const scriptOf = (cmd: string): string =>
+  `// ${JSON.stringify({ cmd })}\nconst done = await tools.exec_command(${JSON.stringify({ cmd })});\ntext(done.output);\ntext("Process exited with code " + done.exit_code);`;
 
 function commandOf(name: string, { command, file_path, content }: Record<string, unknown>): string {
   if (name === "Bash") return String(command ?? "true");

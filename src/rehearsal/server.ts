@@ -141,7 +141,7 @@ async function handleDialect(
   const usage = { ...cache.account(request.model, pieces), output_tokens: outputTokens(reply.content) };
   options.onExchange?.({ at: Date.now(), request, reply, usage });
   const silent = reply.type === "message" && reply.silent === true;
-  const events = dialect.answer({ model: request.model, content: reply.content, usage, silent });
+  const events = dialect.answer({ request, content: reply.content, usage, silent });
   const cut = reply.type === "cut";
   sendEvents(res, cut ? events.slice(0, Math.ceil(events.length / 2)) : events, cut);
 }

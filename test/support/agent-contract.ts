@@ -34,6 +34,7 @@ interface Opened {
 
 /** What differs from agent to agent, and what one cannot do: said in the name of the test that would need it. */
 export interface About {
+  model: string;
   window: number;
   /** Where it compacts by itself, when it may. */
   compactAt: number;
@@ -47,6 +48,7 @@ export interface About {
 }
 
 const CLAUDE: About = {
+  model: "claude-sonnet-4-5",
   window: 200_000,
   compactAt: 167_000,
   inOrder: true,
@@ -57,7 +59,7 @@ const CLAUDE: About = {
 
 let count = 0;
 
-async function open(
+async function openWith(
   make: MakeAgent,
   script: (request: ModelRequest, n: number) => Reply,
   more: Partial<SessionOptions> & {
@@ -149,6 +151,7 @@ export const agentContract = (name: string, make: MakeAgent, own: Partial<About>
   describe.concurrent(`the agent contract: ${name}`, () => {
     const about = { ...CLAUDE, ...own };
     const orderly = test.skipIf(!about.inOrder);
+    const open: typeof openWith = (maker, script, more) => openWith(maker, script, { model: about.model, ...more });
     /** Of tools that are carried out at once, each batch in any order. */
     const batches = <T>(all: T[], ...sizes: number[]): T[][] => {
       const left = [...all];
@@ -196,7 +199,7 @@ export const agentContract = (name: string, make: MakeAgent, own: Partial<About>
       for (const { usage, model } of calls) {
         expect(usage.input + usage.cacheRead + usage.cacheWrite).toBeGreaterThan(5_000);
         expect(usage.output).toBeGreaterThan(1);
-        expect(model).toBe("claude-sonnet-4-5");
+        expect(model).toBe(about.model);
       }
       await session.close();
     });
@@ -379,7 +382,7 @@ export const agentContract = (name: string, make: MakeAgent, own: Partial<About>
       expect(facts.safeParse(agent).success).toBe(true);
       expect(agent.help.install.length * agent.help.login.length).toBeGreaterThan(0);
       expect(agent.credit("a-model")).toMatch(/^.*a-model.* <\S+@\S+>$/);
-      const price = agent.priceOf("claude-sonnet-4-5");
+      const price = agent.priceOf(about.model);
       if (about.price === undefined) expect(price).toBeUndefined();
       else expect(price).toMatchObject(about.price);
     });
