@@ -133,6 +133,8 @@ export interface Agent {
   levels: Readonly<Partial<Record<PermissionLevel, string>>>;
   /** Whether it has a sandbox of its own for `sandbox: true`. */
   sandboxes: boolean;
+  /** The variable that names another folder for its login and settings. */
+  homeVariable: string;
   /** Files of a project that it reads by itself. */
   reads: readonly string[];
   /** What to do where it is missing, or not logged in. */

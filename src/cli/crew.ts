@@ -11,6 +11,7 @@ import type { Equipment } from "../engine/held-run.js";
 import type { Plan } from "../plan/model.js";
 import { agentsNamed } from "../run/choosing.js";
 import { agentFor } from "./agent.js";
+import { wordsOf } from "./words.js";
 
 export type FoundCrew = Pick<Equipment, "agent" | "others" | "notices">;
 
@@ -20,7 +21,7 @@ export async function findCrew(
   level: PermissionLevel,
   whose: "user" | "bundled",
 ): Promise<Result<FoundCrew>> {
-  const own = await agentFor(config.agent, whose);
+  const own = await agentFor(config.agent, whose, config.accounts);
   if (!own.ok) return own;
   const agent = own.value;
   if (agent.levels[level] === undefined) return bad(cannotKeep(agent, level));
@@ -28,11 +29,11 @@ export async function findCrew(
   const others: Agent[] = [];
   const notices: string[] = [];
   for (const name of agentsNamed(config, plan).filter((each) => each !== config.agent)) {
-    const found = await agentFor(name, whose);
+    const found = await agentFor(name, whose, config.accounts);
     if (found.ok && found.value.levels[level] !== undefined) others.push(found.value);
     else if (found.ok)
       notices.push(
-        `${found.value.title} cannot keep permission_mode: ${level}, so it is left out: ${agent.title} does what it was to do.`,
+        `${found.value.title} cannot keep permission_mode: ${level}, so it is left out: others do what it was to do.`,
       );
     // Plans use the word for other things, too; a configuration does not.
     else if (inPlan.has(name))
@@ -50,16 +51,28 @@ const cannotKeep = ({ title, levels }: Agent, level: PermissionLevel): Failure =
   fix: `It knows ${Object.keys(levels).join(", ")}. Choose one with --permission-mode, or another agent with --agent.`,
 });
 
-/** An agent that cannot be used is found out before anything is begun. */
-export async function crewProblem(
-  { agent, others = [], agentEnv }: Pick<Equipment, "agent" | "others" | "agentEnv">,
+/**
+ * An agent that cannot be used is found out before anything is begun. One that is only there to go on where another is away
+ * is left out, and that is said.
+ */
+export async function usableCrew(
+  crew: FoundCrew,
+  agentEnv: Record<string, string>,
   cwd: string,
-): Promise<Failure | undefined> {
-  for (const each of [agent, ...others]) {
+  config: Config,
+  plan: Plan,
+): Promise<Result<FoundCrew>> {
+  const asked = agentsNamed({ ...config, fallback: undefined }, plan);
+  const others: Agent[] = [];
+  const notices = [...(crew.notices ?? [])];
+  for (const each of [crew.agent, ...(crew.others ?? [])]) {
     const problem = await agentProblem(each, agentEnv, cwd);
-    if (problem !== undefined) return problem;
+    if (problem !== undefined && (each === crew.agent || asked.includes(each.name))) return bad(problem);
+    if (problem !== undefined)
+      notices.push(`${each.title} cannot go on where others are away: ${wordsOf(problem).what}`);
+    else if (each !== crew.agent) others.push(each);
   }
-  return undefined;
+  return good({ agent: crew.agent, others, notices });
 }
 
 async function agentProblem(agent: Agent, env: Record<string, string>, cwd: string): Promise<Failure | undefined> {

@@ -91,6 +91,8 @@ const TYPES: Record<string, string> = {
 /** Where neither default nor range makes a good example. */
 const EXAMPLES: Partial<Record<keyof typeof configSchema.shape, string | number>> = {
   model: "claude-sonnet-4-5",
+  fallback: "[codex, work]",
+  accounts: "{ work: { agent: claude, home: ~/.claude-work } }",
   agents: "{ verify: codex, rules: [{ phases: [2], agent: opencode }] }",
   permission_mode: "edits",
   context_limit: 150_000,

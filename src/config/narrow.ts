@@ -32,6 +32,8 @@ export function narrowed(user: Values, project: Values): { values: Values; refus
     values.allowed_tools = asked.filter((tool) => allowed.includes(tool));
     if (asked.some((tool) => !allowed.includes(tool))) refused.push("allowed_tools");
   }
+  // Whose logins are used is the user's word alone.
+  if (project.accounts !== undefined) keep("accounts");
   if (user.sandbox === true && project.sandbox === false) keep("sandbox");
   return { values, refused };
 }

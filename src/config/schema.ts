@@ -59,6 +59,38 @@ export const configSchema = z.strictObject({
     .describe(
       'Who does what, beside `agent` and `model`: by purpose (`work`, `remediate`, `verify`, `merge`: a name, or `{ agent, model }`), and by phase (`rules`, a list of `{ phases: [1, 2] }` or `{ title: "part of a title" }` with `agent` and `model`; the first that fits counts). `**Agent:**` and `**Model:**` in a phase\'s own text come before rules. For `verify` the purpose comes first: who judges need not be who wrote.',
     ),
+  fallback: z
+    .array(name)
+    .max(20)
+    .optional()
+    .describe(
+      "Agents, or names of `accounts`, that go on with a phase where its own is at a usage limit for longer than `relay_after_minutes`, is down after its retries, or is refused (login, model), in this order. Without it the run waits, or the phase fails.",
+    ),
+  relay_after_minutes: z
+    .number()
+    .min(0)
+    .max(100_000)
+    .default(30)
+    .describe("How long a usage limit is waited out before another agent goes on; only with `fallback`."),
+  relay_back: z
+    .enum(["phase", "handover"])
+    .default("phase")
+    .describe(
+      "When the agent that was chosen takes over again: with the next phase, or as soon as it is back, at the next handover.",
+    ),
+  accounts: z
+    .record(
+      z.string().regex(/^[\w-]+$/),
+      z.strictObject({
+        agent: name,
+        home: z.string().min(1).optional(),
+        env: z.record(z.string().regex(/^\w+$/), z.string().regex(/^\w+$/)).optional(),
+      }),
+    )
+    .optional()
+    .describe(
+      "More accounts of an agent, by names that can stand wherever an agent's does: `home` is another folder for its login and settings, `env` names, for each variable that it is to get, the variable of yours that holds the value (never the value itself).",
+    ),
   permission_mode: permissionLevel
     .optional()
     .describe(

@@ -7,11 +7,11 @@
  */
 import { rereadTokens } from "../context/economy.js";
 import { CHECKPOINT_ROOM, handoversOn, LARGE_RESULT, thresholdTokens } from "../context/policy.js";
-import { whoWorks } from "./choosing.js";
+import { couldRelay, whoWorks } from "./choosing.js";
 import { circlesBetweenSessions } from "./circles.js";
 import type { Purpose, SessionEnd } from "./command.js";
 import { commit } from "./committing.js";
-import { type Decision, failPhase, perform, skipPhase } from "./decision.js";
+import { conclude, type Decision, failPhase, perform, skipPhase } from "./decision.js";
 import type { FactOf, RunEvent } from "./event.js";
 import type { Folding } from "./folding.js";
 import type { PhaseFailure } from "./outcome.js";
@@ -137,7 +137,7 @@ export function startSession(state: RunState, id: string, attempt: Attempt, purp
   }
   const circles = circlesBetweenSessions(state, id, attempt);
   if (circles !== undefined) return circles;
-  const who = whoWorks(state, id, purpose);
+  const who = whoWorks(state, id, purpose, lastAgent(state, attempt, purpose));
   if (who === undefined) return undefined;
   const { resumes, opening } = conversationToResume(state, attempt, who.agent);
   const place = { session, phase: id, attempt: attempt.number };
@@ -185,9 +185,33 @@ function freshTokens({ sessions }: RunState, { firstPrompt = 0, phase }: Session
 /** Ends that are not the session's own: its conversation knows more than the ledger. */
 const GOES_ON_IN_ITS_CONVERSATION: ReadonlySet<SessionEnd> = new Set(["killed", "limit", "api-error"]);
 
+/** Who had the last session of the same kind. */
+function lastAgent({ sessions }: RunState, { progress }: Attempt, purpose: Purpose): string | undefined {
+  const judges = purpose === "verify";
+  return progress.sessions.map((id) => sessions.get(id)).findLast((each) => (each?.purpose === "verify") === judges)
+    ?.agent;
+}
+
+/** An agent that is down, or refused, after which another can go on. */
+function decideRelay(state: RunState, id: string, phase: WithAgent, session: SessionState): Decision | undefined {
+  if (session.step !== "ended" || state.away.has(session.agent)) return undefined;
+  const isDown = session.reason === "api-error" && phase.attempt.trouble.apiErrors > state.config.api_retries;
+  if (!isDown && session.reason !== "refused") return undefined;
+  if (!couldRelay(state, id, session.purpose, session.agent)) return undefined;
+  const until = isDown ? new Date(Date.parse(state.now) + DOWN_MS).toISOString() : undefined;
+  const message = session.message ?? "it said nothing";
+  const why = isDown ? "down" : "refused";
+  return conclude({ type: "agent-away", agent: session.agent, phase: id, why, message, until });
+}
+
+/** After how long one that was down is tried again. */
+const DOWN_MS = 60 * 60_000;
+
 /** A session ended without a completed phase: commit what it left, then go on or give up. */
 function decideAfterSession(state: RunState, id: string, phase: WithAgent): Decision {
   const session = state.sessions.get(phase.attempt.progress.sessions.at(-1) ?? "");
+  const relay = session === undefined ? undefined : decideRelay(state, id, phase, session);
+  if (relay !== undefined) return relay;
   const failure = session?.step === "ended" ? failureAfter(state, id, phase, session) : undefined;
   if (failure !== undefined) return failPhase(id, phase.attempt.number, withRefusals(state, phase.attempt, failure));
   return commit(id, phase.attempt, "handover");
@@ -204,6 +228,9 @@ function failureAfter(
   const { idleHandovers } = attempt.progress;
   const { apiErrors, timeouts } = attempt.trouble;
   const said = session.message ?? "it said nothing";
+  // Another goes on.
+  const relays = state.away.has(session.agent) && couldRelay(state, id, session.purpose, session.agent);
+  if (relays && (reason === "api-error" || reason === "refused")) return undefined;
   switch (reason) {
     case "result":
       // What it did so far is committed first; then the split is decided.

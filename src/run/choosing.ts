@@ -1,10 +1,11 @@
 /**
  * Who does what: the agent and the model of a session.
  *
- *   present ─ a usage limit ─▶ away(until) ─ the moment comes ─▶ present
+ *   present ─ a usage limit, down, no login, no such model ─▶ away(until) ─ the moment comes, or a resume ─▶ present
  *
  * The user chooses: for a phase in the plan or by a rule, for a purpose, for the run. An agent that may not work here, because
- * it cannot keep the permission level, is passed over.
+ * it cannot keep the permission level, is passed over. Where the chosen one is away for long, the next one of `fallback` that
+ * is present goes on: the relay. It keeps the phase to its end, or hands it back with the next session (`relay_back`).
  */
 import type { Config } from "../config/schema.js";
 import type { Phase, Plan } from "../plan/model.js";
@@ -12,6 +13,7 @@ import type { Purpose } from "./command.js";
 import { conclude, type Decision } from "./decision.js";
 import type { FactOf } from "./event.js";
 import type { Folding } from "./folding.js";
+import { changeAttempt, revise } from "./phase.js";
 import type { RunState } from "./state.js";
 
 export interface Chosen {
@@ -20,9 +22,9 @@ export interface Chosen {
   model: string | undefined;
 }
 
-/** Why an agent does not work now. */
+/** Why an agent does not work now, and until when; without a moment: until a person has acted. */
 export interface Absence {
-  until: string;
+  until: string | undefined;
   message: string;
 }
 
@@ -76,23 +78,66 @@ export function agentsNamed(config: Config, plan: Pick<Plan, "phases">): string[
     ...PURPOSES.map((purpose) => asWish(agents?.[purpose]).agent),
     ...(agents?.rules ?? []).map((rule) => rule.agent),
     ...plan.phases.map((phase) => phase.agent),
+    ...(config.fallback ?? []),
   ];
   return [...new Set([config.agent, ...named.filter((name) => name !== undefined)])];
 }
 
-/** Who works on a phase now; undefined: whoever should is away. */
-export function whoWorks(state: RunState, id: string, purpose: Purpose): Chosen | undefined {
-  const { config, readiness, crew } = state;
-  const chosen = chosenFor(config, readiness.planned.get(id), purpose, (agent) => crew?.includes(agent) ?? true);
-  return state.away.has(chosen.agent) ? undefined : chosen;
+const mayWorkIn =
+  ({ crew }: RunState) =>
+  (agent: string): boolean =>
+    crew?.includes(agent) ?? true;
+
+/** Who works on a phase now; undefined: whoever should is away. `before`: who had its last session. */
+export function whoWorks(state: RunState, id: string, purpose: Purpose, before?: string): Chosen | undefined {
+  const chosen = chosenFor(state.config, state.readiness.planned.get(id), purpose, mayWorkIn(state));
+  const line = [chosen, ...standIns(state, chosen)];
+  // Whoever took a phase over keeps it.
+  const keeps = state.config.relay_back === "handover" ? undefined : line.find(({ agent }) => agent === before);
+  if (keeps !== undefined && !state.away.has(keeps.agent)) return keeps;
+  for (const each of line) {
+    const absence = state.away.get(each.agent);
+    if (absence === undefined) return each;
+    // A short wait is cheaper than another's start.
+    if (each === chosen && isShort(state, absence)) return undefined;
+  }
+  return undefined;
 }
 
-/** What the clock says about usage limits, before anything else. */
-export function decideLimits({ away, now, config, stopping }: RunState): Decision | undefined {
-  for (const [agent, { until }] of away) if (until <= now) return conclude({ type: "limit-lifted", agent });
-  if (away.size === 0 || config.on_usage_limit !== "stop" || stopping !== undefined) return undefined;
+/** Who may go on where another is away, in the user's order. */
+function standIns(state: RunState, { agent: chosen }: Chosen): Chosen[] {
+  const { config } = state;
+  const mayWork = mayWorkIn(state);
+  return (config.fallback ?? [])
+    .filter((agent) => agent !== chosen && mayWork(agent))
+    .map((agent) => ({ agent, model: agent === config.agent ? config.model : undefined }));
+}
+
+const MINUTE_MS = 60_000;
+
+const isShort = ({ now, config }: RunState, { until }: Absence): boolean =>
+  until !== undefined && Date.parse(until) - Date.parse(now) <= config.relay_after_minutes * MINUTE_MS;
+
+/** Whether somebody else could go on with a phase, if this agent went away for good. */
+export function couldRelay(state: RunState, id: string, purpose: Purpose, agent: string): boolean {
+  const chosen = chosenFor(state.config, state.readiness.planned.get(id), purpose, mayWorkIn(state));
+  return [chosen, ...standIns(state, chosen)].some((each) => each.agent !== agent && !state.away.has(each.agent));
+}
+
+/** What the clock says about agents that are away, before anything else. */
+export function decideLimits(state: RunState): Decision | undefined {
+  const { away, now, config, stopping } = state;
+  for (const [agent, { until }] of away)
+    if (until !== undefined && until <= now) return conclude({ type: "limit-lifted", agent });
+  const stops = config.on_usage_limit === "stop" && stopping === undefined && isHeld(state);
+  if (!stops) return undefined;
   return conclude({ type: "stop-requested", by: "a usage limit (on_usage_limit: stop)", cause: "usage-limit" });
 }
+
+/** Everybody who could work is away. */
+const isHeld = ({ away, config, crew }: RunState): boolean =>
+  away.size > 0 &&
+  [config.agent, ...(config.fallback ?? [])].every((agent) => away.has(agent) || crew?.includes(agent) === false);
 
 export function limitReached(state: Folding, { agent, until, message }: FactOf<"limit-reached">): void {
   state.away.set(agent ?? state.config.agent, { until, message });
@@ -100,4 +145,15 @@ export function limitReached(state: Folding, { agent, until, message }: FactOf<"
 
 export function limitLifted(state: Folding, { agent }: FactOf<"limit-lifted">): void {
   state.away.delete(agent ?? state.config.agent);
+}
+
+/** Another goes on with the phase, and begins with no errors of its own. */
+export function agentAway(state: Folding, { agent, phase, until, message }: FactOf<"agent-away">): void {
+  state.away.set(agent, { until, message });
+  changeAttempt(state, phase, (attempt) => revise(attempt, "trouble", { apiErrors: 0, notBefore: undefined }));
+}
+
+/** A person has acted, as far as anybody can tell. */
+export function agentsBack(state: Folding): void {
+  for (const [agent, { until }] of state.away) if (until === undefined) state.away.delete(agent);
 }

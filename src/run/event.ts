@@ -137,6 +137,15 @@ export type Fact =
   /** Of an agent's account; without a name: of the run's own agent. */
   | { type: "limit-reached"; agent?: string | undefined; until: string; message: string }
   | { type: "limit-lifted"; agent?: string | undefined }
+  /** It does not work, and somebody else goes on with the phase: `until` a moment, or until a person has acted. */
+  | {
+      type: "agent-away";
+      agent: string;
+      phase: string;
+      why: "down" | "refused";
+      message: string;
+      until?: string | undefined;
+    }
   | { type: "run-held"; hold: "paused"; by: string }
   | { type: "run-released"; hold: "paused"; by: string }
   /** The machine slept, or its clock was set: time passed that nobody worked in. */

@@ -6,7 +6,7 @@
 
 import { sessionEnded } from "./after-session.js";
 import { questionAnswered } from "./answers.js";
-import { limitLifted, limitReached } from "./choosing.js";
+import { agentAway, agentsBack, limitLifted, limitReached } from "./choosing.js";
 import { stuckNoticed } from "./circles.js";
 import { commitFailed, commitIssued, commitMade, commitRefused, commitSkipped, phaseSetAside } from "./committing.js";
 import { phaseDone, phaseFailed, phaseRevised, phaseSkipped, retryFailed, skipRequested } from "./ending.js";
@@ -104,6 +104,7 @@ const FOLDS: { [T in FactType]: Fold<T> } = {
   },
   "limit-reached": limitReached,
   "limit-lifted": limitLifted,
+  "agent-away": agentAway,
   // Questions
   "question-asked": questionAsked,
   "question-answered": questionAnswered,
@@ -247,6 +248,7 @@ function resumed(state: Folding, event: FactOf<"run-resumed">): void {
   state.resumes++;
   state.config = event.config;
   state.crew = event.agents;
+  agentsBack(state);
   state.attended = event.attended ?? false;
   state.noted = undefined;
   state.status = "running";

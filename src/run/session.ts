@@ -321,13 +321,13 @@ const endWith = ({ id: session, phase, attempt }: SessionState, reason: SessionE
 function continued(
   state: RunState,
   phase: WithAgent,
-  { id: session, phase: of, attempt, turns }: SessionState,
+  { id: session, phase: of, attempt, turns, agent }: SessionState,
   turn: Exclude<TurnKind, "work">,
 ): Decision {
   const id = `${session}/turn/${turns + 1}`;
   // After a checkpoint another session follows, unless the run stops: its agent can be started meanwhile.
   const purpose = purposeOf(phase);
-  const who = turn !== "checkpoint" || state.stopping !== undefined ? undefined : whoWorks(state, of, purpose);
+  const who = turn !== "checkpoint" || state.stopping !== undefined ? undefined : whoWorks(state, of, purpose, agent);
   const next = who === undefined ? {} : { next: { session: nextSession(of, phase.attempt).session, purpose, ...who } };
   return perform({ type: "continue-session", id, session, phase: of, attempt, turn, ...next });
 }

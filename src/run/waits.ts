@@ -19,7 +19,7 @@ export function waitsUntil({ now }: RunState, phase: PhaseState): string | undef
 export function wakeAt(state: RunState): string | undefined {
   if (state.status !== "running") return undefined;
   const moments = [...openQuestions(state), ...revisions(state)].map(({ until }) => until);
-  if (state.stopping === undefined) moments.push(...[...state.away.values()].map(({ until }) => until));
+  if (state.stopping === undefined) moments.push(...[...state.away.values()].flatMap(({ until }) => until ?? []));
   if (!isResting(state))
     for (const id of state.readiness.underWay) {
       const phase = state.phases.get(id);

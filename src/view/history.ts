@@ -165,6 +165,14 @@ function ofRun(history: History, event: RunEvent): void {
       return act(history, event, "■", `stopping (${event.by})`);
     case "limit-reached":
       return mark(history, event, "limit", event.message);
+    case "agent-away":
+      notice(
+        history,
+        event,
+        "warning",
+        `${event.agent} ${event.why === "down" ? "is down" : "is refused"}: ${event.message}`,
+      );
+      return mark(history, event, "limit", `${event.agent}: ${event.message}`);
     case "phase-split": {
       const parts = event.parts.map(({ id }) => id).join(", ");
       return mark(history, event, "split", `split into ${parts}: ${event.reason}`);

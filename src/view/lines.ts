@@ -141,9 +141,17 @@ export function lineOf(event: RunEvent): Line | undefined {
     case "head-moved":
       return line("!", `HEAD was moved from ${event.from.slice(0, 9)} to ${event.to.slice(0, 9)}`);
     case "limit-reached":
-      return line("‖", `${event.message}: waiting until ${event.until.slice(0, 19).replace("T", " ")} UTC`);
+      return line(
+        "‖",
+        `${event.agent === undefined ? "" : `${event.agent}: `}${event.message}: back at ${event.until.slice(0, 19).replace("T", " ")} UTC`,
+      );
     case "limit-lifted":
-      return line("▶", "the limit should be lifted: going on");
+      return line("▶", `${event.agent === undefined ? "the limit" : `the limit of ${event.agent}`} should be lifted`);
+    case "agent-away":
+      return line(
+        "⇢",
+        `${event.agent} ${event.why === "down" ? "is down" : "is refused"} (${event.message}): somebody else goes on`,
+      );
     case "phase-inspected": {
       const found = event.suspicions.map(({ text }) => `suspicious: ${text}`);
       if (event.unreported.length > 0) found.push(`tasks not reported as done: ${event.unreported.join(", ")}`);

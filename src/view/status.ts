@@ -83,9 +83,12 @@ export function standingOf(state: RunState): Standing {
 
 /** The agents that are away hold the run where nobody else is at work. */
 export function waitsFor({ away, sessions }: RunState): Standing["limit"] {
-  const [first] = [...away].sort(([, a], [, b]) => a.until.localeCompare(b.until));
+  const known = [...away].flatMap(([agent, { until, message }]) =>
+    until === undefined ? [] : [{ agent, until, message }],
+  );
+  const [first] = known.sort((a, b) => a.until.localeCompare(b.until));
   if (first === undefined || [...sessions.values()].some(({ step }) => step !== "ended")) return undefined;
-  const [agent, { until, message }] = first;
+  const { agent, until, message } = first;
   return { until, message: away.size > 1 ? `${agent}: ${message}` : message };
 }
 

@@ -72,6 +72,7 @@ const toy: Agent = {
   title: "The toy",
   levels: { all: "everything" },
   sandboxes: false,
+  homeVariable: "NO_HOME",
   reads: [],
   abilities: { stop: "cancel", usage: "never", compaction: "own", refuses: false, tells: false, resume: false },
   help: { install: "Build it.", login: "None." },

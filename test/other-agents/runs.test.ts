@@ -12,6 +12,7 @@ const PLAN = planFiles([
   { id: "1", tasks: 3, gates: ["test -f out/1-3.txt"] },
   { id: "2", tasks: 3, dependsOn: ["1"], gates: ["test -f out/2-3.txt"] },
 ]);
+const MOMENTS = Number(process.env.MOMENTS ?? 20);
 const TASKS = ["1/1.1", "1/1.2", "1/1.3", "2/2.1", "2/2.2", "2/2.3"];
 
 /** Codex leaves files; opencode is asked for one. */
@@ -75,14 +76,32 @@ for (const { agent, program, title, window } of AGENTS)
       expect(ended.stdout).toContain("6 tasks done by the stand-in model, 0 of them more than once");
     });
 
-    test("killed in the middle and taken up again, it ends like an undisturbed run", async () => {
-      const repo = scratchRepo(PLAN);
-      const place = await site({ repo, agent });
-      expect((await place.segno(["run", "PLAN.md"], { killAt: 30 }).ended).signal).toBe("SIGKILL");
-      const again = await place.segno(["resume"]).ended;
-      expect(again.code, again.stdout + again.stderr).toBe(0);
-      expect([...new Set(place.done)]).toEqual(TASKS);
-      expect(place.done.length).toBeLessThanOrEqual(TASKS.length + 1);
-      expect(git(repo, "status", "--porcelain")).toBe("");
-    });
+    test("killed at 20 moments and taken up again, it ends like an undisturbed run, and nothing is left running", async () => {
+      const args = ["run", "PLAN.md", "--json", "--context-limit", window];
+      const undisturbed = await site({ repo: scratchRepo(PLAN), agent, charsPerTask: 9_000 });
+      const whole = await undisturbed.segno(args).ended;
+      expect(whole.code, `${whole.stdout.slice(-3_000)}\n${whole.stderr}`).toBe(0);
+      const events = eventsOf(whole).length;
+      const truth = git(undisturbed.repo, "ls-tree", "-r", "HEAD");
+      const moments = Array.from({ length: MOMENTS }, (_, n) => Math.ceil(((n + 1) * events) / (MOMENTS + 1)));
+      const failures: string[] = [];
+      const take = async (): Promise<void> => {
+        for (let k = moments.shift(); k !== undefined; k = moments.shift()) {
+          const place = await site({ repo: scratchRepo(PLAN), agent, charsPerTask: 9_000 });
+          const killed = await place.segno(args, { killAt: k }).ended;
+          const again = await place.segno(["resume", "--json", "--context-limit", window]).ended;
+          const first = eventsOf(killed)[0];
+          const run = first?.type === "run-started" ? first.run : "";
+          const left = await findProcesses((marker) => marker.startsWith(`${run}:`));
+          const tree = git(place.repo, "ls-tree", "-r", "HEAD");
+          const once = [...new Set(place.done)].length === TASKS.length && place.done.length <= TASKS.length + 1;
+          if (killed.signal !== "SIGKILL" || again.code !== 0 || tree !== truth || !once || left.length > 0)
+            failures.push(
+              `after event ${k}: ${killed.signal}, then ${again.code}; ${left.length} processes left; done ${place.done.join(" ")}; ${tree === truth ? "" : "another tree"}\n${again.stdout.slice(-1_500)}${again.stderr}`,
+            );
+        }
+      };
+      await Promise.all([take(), take(), take()]);
+      expect(failures).toEqual([]);
+    }, 1_800_000);
   });

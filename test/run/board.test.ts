@@ -13,7 +13,7 @@ function expectSame(board: Board, state: RunState): void {
   expect(board.status).toBe(state.status === "running" && state.hold === "paused" ? "paused" : state.status);
   expect(board.stopping).toBe(state.stopping !== undefined);
   const working = [...state.sessions.values()].some(({ step }) => step !== "ended");
-  const untils = [...state.away.values()].map(({ until }) => until).sort();
+  const untils = [...state.away.values()].flatMap(({ until }) => until ?? []).sort();
   expect(board.limit?.until).toBe(working ? undefined : untils[0]);
   const open = [...state.questions.values()].filter(({ answer }) => answer === undefined);
   if (state.status === "running") {

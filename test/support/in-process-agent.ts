@@ -58,6 +58,7 @@ export function inProcessAgent(options: InProcessOptions): Agent {
     abilities: { stop: "boundary", usage: "call", compaction: "vetoed", refuses: true, tells: true, resume: true },
     levels: { all: "everything", edits: "edits", listed: "a list", auto: "as it judges" },
     sandboxes: true,
+    homeVariable: "NO_HOME",
     reads: [],
     help: { install: "It is here.", login: "It needs none." },
     isDraft: (name) => /\.tmp\.[\d.a-f]+$/.test(name),

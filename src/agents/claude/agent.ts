@@ -31,6 +31,7 @@ export function claudeAgent(executable: string | undefined): Agent {
       auto: "its own classifier decides",
     },
     sandboxes: true,
+    homeVariable: "CLAUDE_CONFIG_DIR",
     reads: ["CLAUDE.md"],
     help: {
       install: "npm install -g @anthropic-ai/claude-code",

@@ -27,6 +27,7 @@ export function codexAgent(executable: string | undefined): Agent {
       auto: "commands and patches inside its own sandbox",
     },
     sandboxes: true,
+    homeVariable: "CODEX_HOME",
     reads: ["AGENTS.md"],
     help: {
       install: "npm install -g @openai/codex",

@@ -24,6 +24,7 @@ export function opencodeAgent(executable: string | undefined): Agent {
       listed: "what your settings allow; what they would ask about is refused",
     },
     sandboxes: false,
+    homeVariable: "XDG_DATA_HOME",
     reads: ["AGENTS.md"],
     help: {
       install: "npm install -g opencode-ai",

@@ -115,7 +115,7 @@ async function agents(all: boolean): Promise<Finding[]> {
 }
 
 async function agentFinding(name: string, config: Config | undefined, isNamed: boolean): Promise<Finding> {
-  const found = await agentFor(name, "user");
+  const found = await agentFor(name, "user", config?.accounts);
   if (!found.ok) {
     const { what, next } = wordsOf(found.failure);
     return { name: "agent", ok: false, detail: what, fix: next };

@@ -33,7 +33,7 @@ export async function forecastCommand(plan: string | undefined, flags: ForecastF
   if (!read.ok) return printFailure(read.failure, json);
   const parsed = read.value;
   if (!parsed.ok) return printFailure({ type: "plan", diagnostics: parsed.diagnostics }, json);
-  const agent = await agentFor(config.agent, "user");
+  const agent = await agentFor(config.agent, "user", config.accounts);
   if (!agent.ok) return printFailure(agent.failure, json);
   const phases = parsed.plan.phases.filter((phase) => flags.force === true || !isDone(phase.mark));
   const learned = await new FileStore(top.value).learned(config.agent);

@@ -13,7 +13,7 @@ import { FileStore } from "../../store/file.js";
 import { RunView } from "../../view/board.js";
 import { gatesReport } from "../../view/gates-report.js";
 import { conduct } from "../conduct.js";
-import { crewProblem, findCrew } from "../crew.js";
+import { findCrew, usableCrew } from "../crew.js";
 import { readFormat } from "../format.js";
 import { noSuchPhase } from "../no-such-phase.js";
 import { eventPrinter } from "../print.js";
@@ -70,10 +70,11 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
   const permissions = config.permission_mode ?? "all";
   const prepared = await preparePlan(place, file, options);
   if (!prepared.ok) return printFailure(prepared.failure, json);
-  const crew = await findCrew(config, prepared.value.parsed.plan, permissions, "bundled");
+  const { plan: parsed } = prepared.value.parsed;
+  const found = await findCrew(config, parsed, permissions, "bundled");
+  if (!found.ok) return printFailure(found.failure, json);
+  const crew = await usableCrew(found.value, env("http://127.0.0.1:9"), stage.repository, config, parsed);
   if (!crew.ok) return printFailure(crew.failure, json);
-  const unusable = await crewProblem({ ...crew.value, agentEnv: env("http://127.0.0.1:9") }, stage.repository);
-  if (unusable !== undefined) return printFailure(unusable, json);
   const done = new Map<string, number>();
   const standIn = await startStandIn({
     window: WINDOW,
