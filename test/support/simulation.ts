@@ -62,6 +62,8 @@ export const anyLimits = fc.record({
   max_remediations: fc.integer({ min: 0, max: 2 }),
   parallel: fc.integer({ min: 1, max: 4 }),
   split: fc.constantFrom("auto" as const, "ask" as const, "off" as const),
+  fallback: fc.constantFrom<string[] | undefined>(undefined, ["second"]),
+  relay_after_minutes: fc.constantFrom(0, 30),
 });
 
 /** Choices the world makes; when they are used up it answers well, so that every run ends. */
@@ -95,6 +97,8 @@ export function simulate(
     max_sessions_per_phase: number;
     max_remediations: number;
     split?: "auto" | "ask" | "off";
+    fallback?: string[] | undefined;
+    relay_after_minutes?: number;
   },
   choices: readonly number[],
   check: (state: RunState, event: RunEvent) => void = () => {},
@@ -269,6 +273,7 @@ const ENDS: TurnEnd[] = [
   { type: "timed-out", what: "idle", message: "x" },
   { type: "crashed", message: "x" },
   { type: "stopped", why: "window-too-small" },
+  { type: "failed", kind: "auth", message: "x" },
 ];
 
 function turn(
@@ -281,7 +286,7 @@ function turn(
   const tasks = plan.phases.find((phase) => phase.id === place.phase)?.tasks ?? [];
   const task = tasks[choose(5)];
   if (task !== undefined) facts.push({ type: "progress-reported", ...place, message: "m", task: task.id });
-  const what = Math.max(0, choose(20) - 13);
+  const what = Math.max(0, choose(22) - 14);
   if (what === 0) facts.push({ type: "result-reported", ...place, result: result(choose(10), tasks) });
   facts.push({
     type: "turn-ended",
@@ -298,7 +303,14 @@ function meddle(state: RunState, choose: (n: number) => number): Fact[] {
     case 59:
       return [{ type: "stop-requested", by: "test", cause: "asked" }];
     case 58:
-      return [{ type: "limit-reached", until: new Date(Date.parse(state.now) + 60_000).toISOString(), message: "x" }];
+      return [
+        {
+          type: "limit-reached",
+          agent: ["claude", "second"][choose(2)],
+          until: new Date(Date.parse(state.now) + 60_000).toISOString(),
+          message: "x",
+        },
+      ];
     case 57:
       return [
         { type: "run-held", hold: "paused", by: "test" },
