@@ -13,6 +13,7 @@ for (const name of process.argv.slice(2).length > 0
       "decide",
       "parallel",
       "handover",
+      "agents",
       "policy",
       "economy",
       "meter",

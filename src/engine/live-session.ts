@@ -217,7 +217,10 @@ export class LiveSession implements WarmSession {
       case "call": {
         const { id, model, usage, subagent } = observation;
         const reading = readMeter(this.#meter);
-        const cost = costAt(this.#who.priceOf(model), usage);
+        const price = this.#who.priceOf(model);
+        const cost = costAt(price, usage);
+        if (price === undefined)
+          run.warn(`What ${model} costs is not known: its tokens are counted, its dollars are not (max_cost_usd).`);
         run.append({ type: "call-made", ...this.#at, call: id, model, usage, cost, subagent, reading });
         if (!subagent) this.#warn();
         for (const message of budgetWarnings(run.state)) run.warn(message);

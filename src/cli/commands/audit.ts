@@ -1,10 +1,12 @@
 import { relative } from "node:path";
+import type { Config } from "../../config/schema.js";
 import { checksOf, hasGates } from "../../engine/found-gates.js";
 import { planFiles } from "../../engine/plan-files.js";
 import { planOptions } from "../../engine/plan-options.js";
 import type { FoundCheck } from "../../gates/found/check.js";
 import { wavesOf } from "../../plan/graph.js";
 import type { Diagnostic, FormatName, Gate, Plan } from "../../plan/model.js";
+import { agentsNamed } from "../../run/choosing.js";
 import { EXIT } from "../exit.js";
 import { readFormat } from "../format.js";
 import { printFailure } from "../print-failure.js";
@@ -12,7 +14,7 @@ import { readPlan } from "../read-plan.js";
 import { readSettings, type Settings } from "../settings.js";
 import { repositoryTop } from "../top.js";
 import { type TriedGate, triedText, tryGates } from "../try-gates.js";
-import { diagnosticText } from "../words.js";
+import { diagnosticText, wordsOf } from "../words.js";
 
 export interface AuditFlags {
   json?: boolean;
@@ -30,6 +32,8 @@ interface Audit {
   /** The project's own checks, where the plan has no gate. */
   checks: FoundCheck[];
   tried: TriedGate[];
+  /** What the agents it would be done by cannot do. */
+  agents: string[];
 }
 
 /** What was understood of plans, the order they would run in, and everything that is wrong or doubtful about them. */
@@ -73,14 +77,27 @@ async function auditOne(
       : checksOf(read, relative(top, process.cwd()), plan);
   const tried = plan === undefined || flags.tryGates !== true ? [] : await tryGates(top, plan, config, json);
   const diagnostics = [...parsed.diagnostics, ...tried.flatMap(({ doubt }) => doubt ?? [])];
-  const audit: Audit = { plan, boxes, diagnostics, checks, tried };
+  const agents = plan === undefined ? [] : await aboutAgents(config, plan);
+  const audit: Audit = { plan, boxes, diagnostics, checks, tried, agents };
   if (json) printJson(audit);
   else printAudit(audit);
   const counts = diagnostics.some(({ severity }) => severity === "error" || flags.strict === true);
   return counts ? EXIT.usage : EXIT.done;
 }
 
-function printJson({ plan, boxes, diagnostics, checks, tried }: Audit): void {
+/** Only where others than the run's own are named: whether it can keep the level, and what it cannot do. Nothing is started. */
+async function aboutAgents(config: Config, plan: Plan): Promise<string[]> {
+  const names = agentsNamed(config, plan);
+  if (names.length === 1 && !config.sandbox) return [];
+  const { findCrew } = await import("../crew.js");
+  const { shortcomings } = await import("../../agents/agent.js");
+  const crew = await findCrew(config, plan, config.permission_mode ?? "all", "user");
+  if (!crew.ok) return [wordsOf(crew.failure).what];
+  const { agent, others = [], notices = [] } = crew.value;
+  return [...notices, ...[agent, ...others].flatMap((each) => shortcomings(each, config))];
+}
+
+function printJson({ plan, boxes, diagnostics, checks, tried, agents }: Audit): void {
   console.log(
     JSON.stringify({
       file: plan?.file ?? null,
@@ -89,6 +106,7 @@ function printJson({ plan, boxes, diagnostics, checks, tried }: Audit): void {
       waves: plan === undefined ? [] : wavesOf(plan.phases),
       boxes,
       checks,
+      agents,
       ...(tried.length === 0 ? {} : { gates_tried: tried.map(({ doubt: _, ...rest }) => rest) }),
       diagnostics,
     }),
@@ -106,6 +124,8 @@ const phaseJson = ({
   files,
   criteria,
   readFirst,
+  agent,
+  model,
   leftOut = [],
   file,
   line,
@@ -120,6 +140,8 @@ const phaseJson = ({
   files,
   criteria,
   read_first: readFirst,
+  agent: agent ?? null,
+  model: model ?? null,
   optional: leftOut.map((task) => ({ id: task.id, title: task.title, line: task.line })),
   file,
   line,
@@ -143,7 +165,7 @@ function gateJson({ check }: Gate): Record<string, unknown> {
   }
 }
 
-function printAudit({ plan, boxes, diagnostics, checks, tried }: Audit): void {
+function printAudit({ plan, boxes, diagnostics, checks, tried, agents }: Audit): void {
   if (plan !== undefined) {
     const tasks = plan.phases.reduce((sum, phase) => sum + phase.tasks.length, 0);
     console.log(`${plan.title}\n${plan.file}: format ${plan.format}, ${plan.phases.length} phases, ${tasks} tasks\n`);
@@ -155,6 +177,7 @@ function printAudit({ plan, boxes, diagnostics, checks, tried }: Audit): void {
   }
   if (checks.length > 0) console.log(`\n${checksText(checks)}`);
   if (tried.length > 0) console.log(`\n${triedText(tried)}`);
+  if (agents.length > 0) console.log(`\n${agents.join("\n")}`);
   const [errors, warnings] = ["error", "warning"].map((severity) =>
     diagnostics.filter((diagnostic) => diagnostic.severity === severity),
   ) as [Diagnostic[], Diagnostic[]];
@@ -183,10 +206,21 @@ function checksText(checks: readonly FoundCheck[]): string {
   ].join("\n");
 }
 
-function printPhase({ id, title, dependsOn, tasks, gates, mark, leftOut = [] }: Plan["phases"][number]): void {
+function printPhase({
+  id,
+  title,
+  dependsOn,
+  tasks,
+  gates,
+  mark,
+  agent,
+  model,
+  leftOut = [],
+}: Plan["phases"][number]): void {
   const after = dependsOn.length === 0 ? "" : `, after ${dependsOn.join(", ")}`;
   const optional = leftOut.length === 0 ? "" : `, ${leftOut.length} optional (not done: optional_tasks is off)`;
+  const who = agent === undefined && model === undefined ? "" : `, by ${[agent, model].filter(Boolean).join(" with ")}`;
   console.log(
-    `  ${id}  ${title}${mark === undefined ? "" : ` (${mark})`}: ${tasks.length} tasks, ${gates.length} gates${optional}${after}`,
+    `  ${id}  ${title}${mark === undefined ? "" : ` (${mark})`}: ${tasks.length} tasks, ${gates.length} gates${optional}${who}${after}`,
   );
 }
