@@ -9,6 +9,7 @@ const REAL = [
   "test/crash/**/*.test.ts",
   "test/engine/{boundary,checkpoint,compaction,door,handover,aside-kill,night,night-kill,real,revive,stuck,survive,verify}.test.ts",
   "test/git/{commits,properties}.test.ts",
+  "test/other-agents/{codex,opencode,short}.test.ts",
   "test/pictures.test.ts",
   "test/store/lock.test.ts",
   "test/tui/**/*.test.ts",

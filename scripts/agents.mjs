@@ -1,4 +1,4 @@
-// Other vendors' agents for `npm run test:agents`, from the registry into a folder of their own.
+// Other vendors' agents for the tests, from the registry into a folder of their own.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,9 +9,12 @@ const AGENTS = ["@openai/codex@0.166.0", "opencode-ai@1.18.33"];
 
 mkdirSync(folder, { recursive: true });
 if (!existsSync(join(folder, "package.json"))) writeFileSync(join(folder, "package.json"), "{}\n");
-for (const agent of AGENTS) {
-  const name = agent.slice(0, agent.lastIndexOf("@"));
-  if (existsSync(join(folder, "node_modules", name))) continue;
-  const { status } = spawnSync("npm", ["install", "--prefix", folder, "--no-save", agent], { stdio: "inherit" });
-  if (status !== 0) console.error(`${agent} cannot be installed here: its tests are skipped.`);
-}
+const nameOf = (agent) => agent.slice(0, agent.lastIndexOf("@"));
+const isThere = (agent) => existsSync(join(folder, "node_modules", nameOf(agent)));
+// All at once: what is not named is taken away again.
+if (!AGENTS.every(isThere))
+  spawnSync("npm", ["install", "--prefix", folder, "--no-save", "--no-audit", "--no-fund", ...AGENTS], {
+    stdio: "inherit",
+  });
+for (const agent of AGENTS.filter((each) => !isThere(each)))
+  console.error(`${agent} cannot be installed here: its tests are skipped.`);

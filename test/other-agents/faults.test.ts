@@ -89,6 +89,16 @@ for (const [agent, program] of [
       expect(run.of("phase-failed")[0]).toMatchObject({ category: "agent_error", recommendation: "retry" });
     });
 
+    test("nobody answers at all: the agent's own patience is cut off, and the phase fails", async () => {
+      const url = "http://127.0.0.1:9";
+      const { run } = await night({
+        config: { api_retries: 0 },
+        env: { OPENAI_BASE_URL: `${url}/v1`, ANTHROPIC_BASE_URL: url },
+      });
+      expect(run.status).toBe("failed");
+      expect(run.of("phase-failed")[0]?.category).toBe("agent_error");
+    });
+
     test("a cut stream: asked again by the agent, or taken up again", async () => {
       expectAllDone(await night({ behave: faultAt(3, () => ({ type: "cut", content: [say("half a")] })) }));
     });
