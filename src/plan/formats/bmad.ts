@@ -154,11 +154,11 @@ function storyOf(document: Document): Draft {
   return { phase, sites };
 }
 
-/** Below the title and before anything else, or under a heading of its own. */
+/** Beside the title and before anything else, or under a heading of its own. */
 function statusOf({ root, source, sections }: Document): { status: WordSite | undefined; word: string } {
   const [first] = sections;
   const own = sections.find(({ title }) => /^status$/i.test(title));
-  const nodes = root.children.slice(first?.from ?? 0, first?.ownEnd ?? 0).filter((node) => node.type === "paragraph");
+  const nodes = root.children.slice(0, first?.ownEnd ?? 0).filter((node) => node.type === "paragraph");
   for (const node of nodes) {
     const found = STATUS.exec(source.slice(startOf(node), endOf(node)));
     if (found === null) continue;
