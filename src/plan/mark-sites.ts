@@ -76,15 +76,19 @@ const ATTRIBUTES: Record<PlanMark, string> = {
 };
 
 /** Undefined where such a site has no word for it. */
-export function statusEdit(site: StatusSite, mark: PlanMark): Edit | undefined {
+export function statusEdit(site: StatusSite, mark: PlanMark, source: string): Edit | undefined {
   switch (site.type) {
     case "word":
       return isDone(mark) && !isDone(site.says) ? { start: site.start, end: site.end, text: site.done } : undefined;
     case "box":
       return isDone(mark) ? { start: site.at, end: site.at + 1, text: "x" } : undefined;
     case "value":
-      // Without a space in front of it a first value would undo the label's own emphasis.
-      return { start: site.start, end: site.end, text: (site.start === site.end ? " " : "") + STATUS_WORDS[mark] };
+      // Without a space in front of it a word would undo the label's own emphasis.
+      return {
+        start: site.start,
+        end: site.end,
+        text: (site.start === site.end || /[*_]/.test(source[site.start - 1] ?? "") ? " " : "") + STATUS_WORDS[mark],
+      };
     case "tag":
       return site.existing === undefined
         ? { start: site.at, end: site.at, text: ` ${TAGS[mark]}` }

@@ -72,7 +72,7 @@ function editsOf({ status, boxes, words, groups = [], ofWhole }: Sites, marks: P
     !(ofWhole === true && isDone(marks.status) && marks.completesFile === false) &&
     !isSaidByBoxes(status, boxes, edits, source, marks.status)
   ) {
-    const edit = statusEdit(status, marks.status);
+    const edit = statusEdit(status, marks.status, source);
     const isThere = edit === undefined || edits.some(({ start }) => start === edit.start);
     if (edit !== undefined && !isThere && !(status.type === "box" && !OPEN.test(source[status.at] ?? "")))
       edits.push(edit);
