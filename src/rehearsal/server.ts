@@ -1,6 +1,7 @@
 /**
  * The stand-in model on loopback: the Messages API, and the Responses and chat completions APIs with the same behaviour
- * behind them. It counts honestly, caches like the real ones, refuses what is too long for its window, and leaves what to answer to a behaviour.
+ * behind them. It counts honestly, caches like the real ones, refuses what is too long for its window, and leaves what to
+ * answer to a behaviour.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";

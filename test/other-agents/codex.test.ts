@@ -22,5 +22,5 @@ const about = { window: 190_000, compactAt: 180_000, inOrder: false, writes: "ap
 if (existsSync(CODEX)) {
   agentContract("Codex", make, about);
   // Its current models have one tool that takes JavaScript, and would not see ours among it.
-  agentContract("Codex in code mode", make, { ...about, model: "gpt-6.1-sol" });
+  if (process.env.AGENTS === "all") agentContract("Codex in code mode", make, { ...about, model: "gpt-6.1-sol" });
 } else describe("Codex", () => test.skip("is not installed: npm run test:agents", () => {}));
