@@ -21,7 +21,16 @@ describe.concurrent("segno audit", () => {
     expect(shown.code).toBe(0);
     expect(shown.stdout).toMatch(/format master, 3 phases, 3 tasks[\s\S]*wave 2\n {2}2 {2}Phase 2[\s\S]*It can be run/);
     const json = JSON.parse((await run(repo, "audit", "PLAN.md", "--json")).stdout);
-    expect(Object.keys(json)).toEqual(["file", "format", "phases", "waves", "boxes", "checks", "agents", "diagnostics"]);
+    expect(Object.keys(json)).toEqual([
+      "file",
+      "format",
+      "phases",
+      "waves",
+      "boxes",
+      "checks",
+      "agents",
+      "diagnostics",
+    ]);
     expect(json.waves).toEqual([["1"], ["2", "3"]]);
     expect(json.phases[1]).toMatchObject({
       id: "2",

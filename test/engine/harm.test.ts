@@ -255,7 +255,9 @@ describe.concurrent("an agent", () => {
     const run = await rehearse({ repo, agent, behave: inTheMiddle(crowd) });
     expect(run.status).toBe("completed");
     const warnings = run.of("warned").map(({ message: said }) => said);
-    expect(warnings.filter((said) => /The session has 1\d\d processes.*the largest: \w+ \(\d+/.test(said))).toHaveLength(1);
+    expect(
+      warnings.filter((said) => /The session has 1\d\d processes.*the largest: \w+ \(\d+/.test(said)),
+    ).toHaveLength(1);
     expect(run.of("session-ended")[0]?.swept).toBeGreaterThanOrEqual(110);
   });
 
