@@ -158,7 +158,10 @@ function storyOf(document: Document): Draft {
 function statusOf({ root, source, sections }: Document): { status: WordSite | undefined; word: string } {
   const [first] = sections;
   const own = sections.find(({ title }) => /^status$/i.test(title));
-  const nodes = root.children.slice(0, first?.ownEnd ?? 0).filter((node) => node.type === "paragraph");
+  // Right behind a bullet it is a part of that to Markdown, and a line of its own to a person.
+  const nodes = root.children
+    .slice(0, first?.ownEnd ?? 0)
+    .filter(({ type }) => type === "paragraph" || type === "list");
   for (const node of nodes) {
     const found = STATUS.exec(source.slice(startOf(node), endOf(node)));
     if (found === null) continue;
