@@ -32,7 +32,7 @@ const taskSections = (document: Document): Section[] => headed(document, TASK);
 function headed({ sections }: Document, form: RegExp): Section[] {
   let until = 0;
   return sections.filter((section) => {
-    if (section.from <= until || !form.test(section.title)) return false;
+    if (section.from <= until || !form.test(untagged(section.title))) return false;
     until = section.end;
     return true;
   });
