@@ -17,7 +17,16 @@ const REAL = [
 ];
 
 /** What takes longest begins first, so that nothing is waited for at the end. */
-const SLOW = ["test/crash/", "test/compat/", "test/engine/", "test/web/", "test/tui/", "test/git/", "test/cli/"];
+const SLOW = [
+  "test/crash/",
+  "test/other-agents/",
+  "test/compat/",
+  "test/engine/",
+  "test/web/",
+  "test/tui/",
+  "test/git/",
+  "test/cli/",
+];
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

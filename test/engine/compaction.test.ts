@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { planFiles } from "../support/plans.js";
 import { rehearseWithClaude as rehearse } from "../support/rehearsal.js";
 import { scratchRepo } from "../support/scratch.js";
+import { thorough } from "../support/thorough.js";
 
 const phase = (tasks: number) => scratchRepo(planFiles([{ id: "1", tasks }]));
 const ids = (n: number) => Array.from({ length: n }, (_, index) => `1/1.${index + 1}`);
@@ -22,7 +23,7 @@ describe.concurrent("compaction, with the real Claude Code", () => {
     expect(run.done).toEqual(ids(24));
   });
 
-  test("a threshold of 90 % is 90 %: the agent does not compact before it", async () => {
+  thorough("a threshold of 90 % is 90 %: the agent does not compact before it", async () => {
     const run = await rehearse({
       repo: phase(28),
       charsPerTask: 20_000,

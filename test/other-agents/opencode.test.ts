@@ -18,6 +18,6 @@ if (existsSync(OPENCODE))
       const env = rehearsalEnv({ folder: home, repository: home, home }, standIn.url);
       return { agent: opencodeAgent(OPENCODE), env };
     },
-    { window: 200_000, compactAt: 168_000, inOrder: false, shell: "bash", writes: "write" },
+    { window: 200_000, compactAt: 168_000, inOrder: false, shell: "bash", writes: "write", startsSlowly: true },
   );
 else describe("opencode", () => test.skip("is not installed: npm run test:agents", () => {}));
