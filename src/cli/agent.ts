@@ -2,7 +2,7 @@
 
 import { withAccount } from "../agents/account.js";
 import type { Agent } from "../agents/agent.js";
-import { AGENTS, agentNames } from "../agents/registry.js";
+import { agentEntry, agentNames } from "../agents/registry.js";
 import type { Config } from "../config/schema.js";
 import { bad, good, type Result } from "../engine/failure.js";
 
@@ -12,7 +12,7 @@ export async function agentFor(
   accounts: Config["accounts"] = {},
 ): Promise<Result<Agent>> {
   const account = accounts[name];
-  const entry = AGENTS[account?.agent ?? name];
+  const entry = agentEntry(account?.agent ?? name);
   if (entry === undefined)
     return bad({
       type: "unknown-agent",

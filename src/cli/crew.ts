@@ -4,7 +4,7 @@
  * takes a phase.
  */
 import type { Agent, PermissionLevel } from "../agents/agent.js";
-import { agentNames } from "../agents/registry.js";
+import { agentNames, isCommand } from "../agents/registry.js";
 import type { Config } from "../config/schema.js";
 import { bad, type Failure, good, type Result } from "../engine/failure.js";
 import type { Equipment } from "../engine/held-run.js";
@@ -28,7 +28,15 @@ export async function findCrew(
   const inPlan = new Set(plan.phases.map((phase) => phase.agent));
   const others: Agent[] = [];
   const notices: string[] = [];
+  const configured = agentsNamed(config, { phases: [] });
   for (const name of agentsNamed(config, plan).filter((each) => each !== config.agent)) {
+    // Whoever wrote the plan chooses among agents; what is started is the user's word.
+    if (isCommand(name) && !configured.includes(name)) {
+      notices.push(
+        `The plan names a command as the agent of a phase (${name}): only your configuration may. ${agent.title} does it.`,
+      );
+      continue;
+    }
     const found = await agentFor(name, whose, config.accounts);
     if (found.ok && found.value.levels[level] !== undefined) others.push(found.value);
     else if (found.ok)

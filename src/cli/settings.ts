@@ -37,6 +37,8 @@ export interface Settings {
   file: string;
   /** Keys in which it wants more than the user's own permits. */
   refused: string[];
+  /** Commands that it wants to start as agents, and the user did not name. */
+  commands: string[];
 }
 
 /** The user's own file, for all their projects. */
@@ -58,7 +60,12 @@ export async function readSettings(
     { name: "flag", values: flagValues(flags) },
   ];
   const loaded = loadConfig(layers);
-  if (loaded.ok) return good({ config: loaded.config, sources: loaded.sources, file, refused: loaded.refused });
+  if (loaded.ok) {
+    const { config, sources, refused, commands } = loaded;
+    // What was asked for on the command line, or in the environment, is the user's own word.
+    const named = new Set([flags.agent, process.env.SEGNO_AGENT]);
+    return good({ config, sources, file, refused, commands: commands.filter((each) => !named.has(`acp:${each}`)) });
+  }
   const problems = loaded.problems.map(({ layer, ...problem }) => ({
     file:
       layer === "user"

@@ -1,6 +1,6 @@
 /** What work cost and would have cost: of transcripts, or of a run of this repository. */
 import { writeFileSync } from "node:fs";
-import { AGENTS } from "../agents/registry.js";
+import { agentEntry } from "../agents/registry.js";
 import { DEFAULT_CAP } from "../context/policy.js";
 import { table } from "../view/table.js";
 import { type Work, whatIf, whatIfHead, whatIfPage, whatIfRow } from "../view/what-if.js";
@@ -23,7 +23,7 @@ export async function whatIfOfRun(named: string | undefined, flags: WhatIfFlags)
   const { events } = await store.read(run);
   const [started] = events;
   const name = started?.type === "run-started" ? started.config.agent : "claude";
-  const agent = await AGENTS[name]?.load({ whose: "user", env: process.env });
+  const agent = await agentEntry(name)?.load({ whose: "user", env: process.env });
   const work = workedPhases(events).map(
     ({ phase, model, window, calls }): Work => ({
       name: `phase ${phase}`,

@@ -1,5 +1,6 @@
 /** Layers of values → configuration, or problems with line and column. A later layer wins. */
 import { isMap, LineCounter, type Node, parseDocument } from "yaml";
+import { foreignCommands } from "./commands.js";
 import { narrowed } from "./narrow.js";
 import { type Config, configSchema } from "./schema.js";
 import { nearest } from "./suggest.js";
@@ -20,9 +21,9 @@ export interface KeyProblem {
 /** Where each effective value comes from. */
 export type SettingSources = Record<string, SettingLayer | "default" | "implied">;
 
-/** `refused`: keys in which the project's file wants more than the user's permits. */
+/** `refused`: keys in which the project's file wants more than the user's permits. `commands`: that it wants to start. */
 export type Loaded =
-  | { ok: true; config: Config; sources: SettingSources; refused: string[] }
+  | { ok: true; config: Config; sources: SettingSources; refused: string[]; commands: string[] }
   | { ok: false; problems: KeyProblem[] };
 
 interface ReadLayer {
@@ -52,7 +53,9 @@ export function loadConfig(layers: readonly Layer[]): Loaded {
     }
   }
   const parsed = configSchema.safeParse(values);
-  if (parsed.success) return withImplied(resolveAlias(parsed.data, sources, refused));
+  const project = read.find(({ name }) => name === "file")?.values ?? {};
+  const found = { refused, commands: foreignCommands(user, project) };
+  if (parsed.success) return withImplied(resolveAlias(parsed.data, sources, found));
   const at = (key: string) => {
     const layer = read.findLast((candidate) => candidate.values[key] !== undefined);
     return { layer: layer?.name ?? ("file" as const), ...(layer?.placeOf(key) ?? NOWHERE) };
@@ -70,9 +73,13 @@ export function loadConfig(layers: readonly Layer[]): Loaded {
 }
 
 /** The threshold's other name; set beside the first in the same layer it would leave open which one counts. */
-function resolveAlias(config: Config, sources: SettingSources, refused: string[]): Loaded {
+function resolveAlias(
+  config: Config,
+  sources: SettingSources,
+  found: { refused: string[]; commands: string[] },
+): Loaded {
   const { context_restart_threshold: ratio } = config;
-  if (ratio === undefined) return { ok: true, config, sources, refused };
+  if (ratio === undefined) return { ok: true, config, sources, ...found };
   const [alias, own] = [sources.context_restart_threshold, sources.context_threshold];
   if (alias === own) {
     const message = "`context_threshold` and `context_restart_threshold` are both set, and mean the same.";
@@ -82,12 +89,12 @@ function resolveAlias(config: Config, sources: SettingSources, refused: string[]
     };
   }
   const wins = ORDER.indexOf(alias ?? "default") > ORDER.indexOf(own ?? "default");
-  if (!wins) return { ok: true, config, sources, refused };
+  if (!wins) return { ok: true, config, sources, ...found };
   return {
     ok: true,
     config: { ...config, context_threshold: Math.min(100, ratio * 100) },
     sources: { ...sources, context_threshold: alias ?? "default" },
-    refused,
+    ...found,
   };
 }
 

@@ -32,13 +32,18 @@ const notifier = z
   );
 
 const name = z.string().min(1).max(200);
+/** By its name, or any that speaks the Agent Client Protocol by its command. */
+const agentName = z.union([
+  z.string().min(1).max(2_000),
+  z.strictObject({ acp: z.string().min(1).max(2_000) }).transform(({ acp }) => `acp:${acp}`),
+]);
 /** An agent by its name, or an agent with a model, or a model alone. */
-const who = z.union([name, z.strictObject({ agent: name.optional(), model: name.optional() })]);
+const who = z.union([agentName, z.strictObject({ agent: agentName.optional(), model: name.optional() })]);
 const rule = z
   .strictObject({
     phases: z.array(z.union([z.string(), z.number()])).optional(),
     title: z.string().min(1).optional(),
-    agent: name.optional(),
+    agent: agentName.optional(),
     model: name.optional(),
   })
   .refine(({ phases, title }) => phases !== undefined || title !== undefined, "give phases, or a title")
@@ -52,7 +57,11 @@ const agents = z.strictObject({
 });
 
 export const configSchema = z.strictObject({
-  agent: z.string().min(1).default("claude").describe("The coding agent that does the work."),
+  agent: agentName
+    .default("claude")
+    .describe(
+      'The coding agent that does the work; `{ acp: "command args" }` (on the command line `acp:command args`) is any that speaks the Agent Client Protocol.',
+    ),
   model: z.string().min(1).optional().describe("The model the agent uses; the agent's own default if not set."),
   agents: agents
     .optional()
@@ -60,7 +69,7 @@ export const configSchema = z.strictObject({
       'Who does what, beside `agent` and `model`: by purpose (`work`, `remediate`, `verify`, `merge`: a name, or `{ agent, model }`), and by phase (`rules`, a list of `{ phases: [1, 2] }` or `{ title: "part of a title" }` with `agent` and `model`; the first that fits counts). `**Agent:**` and `**Model:**` in a phase\'s own text come before rules. For `verify` the purpose comes first: who judges need not be who wrote.',
     ),
   fallback: z
-    .array(name)
+    .array(agentName)
     .max(20)
     .optional()
     .describe(
@@ -82,7 +91,7 @@ export const configSchema = z.strictObject({
     .record(
       z.string().regex(/^[\w-]+$/),
       z.strictObject({
-        agent: name,
+        agent: agentName,
         home: z.string().min(1).optional(),
         env: z.record(z.string().regex(/^\w+$/), z.string().regex(/^\w+$/)).optional(),
       }),

@@ -10,6 +10,7 @@ import { agentsNamed } from "../../run/choosing.js";
 import { FileStore } from "../../store/file.js";
 import { agentFor } from "../agent.js";
 import { askChoice, isTerminal } from "../ask.js";
+import { unconfirmed } from "../confirm-commands.js";
 import { EXIT } from "../exit.js";
 import { MODES } from "../permission.js";
 import { readSettings } from "../settings.js";
@@ -108,13 +109,26 @@ async function agents(all: boolean): Promise<Finding[]> {
   const settings = await readSettings(process.cwd(), {});
   const config = settings.ok ? settings.value.config : undefined;
   const named = config === undefined ? ["claude"] : agentsNamed(config, { phases: [] });
+  const unasked = settings.ok ? unconfirmed(settings.value).map((command) => `acp:${command}`) : [];
   const findings: Finding[] = [];
   for (const name of all ? [...new Set([...named, ...agentNames()])] : named)
-    findings.push(await agentFinding(name, config, named.includes(name)));
+    findings.push(await agentFinding(name, config, named.includes(name), unasked));
   return findings;
 }
 
-async function agentFinding(name: string, config: Config | undefined, isNamed: boolean): Promise<Finding> {
+async function agentFinding(
+  name: string,
+  config: Config | undefined,
+  isNamed: boolean,
+  unasked: readonly string[],
+): Promise<Finding> {
+  if (unasked.includes(name))
+    return {
+      name: "agent",
+      ok: false,
+      detail: `${name}: the project's configuration names this command, and nobody has confirmed it: not started.`,
+      fix: "Confirm it with the first run at a terminal, or name it in your own configuration file.",
+    };
   const found = await agentFor(name, "user", config?.accounts);
   if (!found.ok) {
     const { what, next } = wordsOf(found.failure);

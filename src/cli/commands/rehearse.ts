@@ -13,6 +13,7 @@ import { FileStore } from "../../store/file.js";
 import { RunView } from "../../view/board.js";
 import { gatesReport } from "../../view/gates-report.js";
 import { conduct } from "../conduct.js";
+import { confirmCommands } from "../confirm-commands.js";
 import { findCrew, usableCrew } from "../crew.js";
 import { readFormat } from "../format.js";
 import { noSuchPhase } from "../no-such-phase.js";
@@ -66,6 +67,8 @@ export async function rehearseCommand(plan: string | undefined, flags: RehearseF
   const settings = await readSettings(example ? stage.repository : cwd, flags, preset);
   if (!settings.ok) return printFailure(settings.failure, json);
   const { config } = settings.value;
+  const confirmed = await confirmCommands(settings.value, json);
+  if (!confirmed.ok) return printFailure(confirmed.failure, json);
   const env = (url: string) => rehearsalEnv(stage, url);
   const permissions = config.permission_mode ?? "all";
   const prepared = await preparePlan(place, file, options);

@@ -6,6 +6,7 @@ import type { Store } from "../../store/store.js";
 import { attendedBy, configFor } from "../attended.js";
 import { startInBackground } from "../background.js";
 import { conduct } from "../conduct.js";
+import { confirmCommands } from "../confirm-commands.js";
 import { findCrew, usableCrew } from "../crew.js";
 import { realEquipment } from "../equipment.js";
 import { EXIT } from "../exit.js";
@@ -91,6 +92,8 @@ export async function goOn(
   };
   const mode = await permissionMode(chosen, settings.file, json);
   if (!mode.ok) return printFailure(mode.failure, json);
+  const confirmed = await confirmCommands(settings, json);
+  if (!confirmed.ok) return printFailure(confirmed.failure, json);
   // What was decided about its age here holds there, too.
   const decided = { SEGNO_RESUME_WINDOW_HOURS: "8760" };
   // Later, whoever switched branches may have been the user.

@@ -12,6 +12,7 @@ import { askChoice, isTerminal } from "../ask.js";
 import { type AttendedFlags, attendedBy, configFor } from "../attended.js";
 import { chooseChecks } from "../choose-checks.js";
 import { conduct } from "../conduct.js";
+import { confirmCommands } from "../confirm-commands.js";
 import { findCrew, usableCrew } from "../crew.js";
 import { dryRun } from "../dry-run.js";
 import { realEquipment } from "../equipment.js";
@@ -83,6 +84,8 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
   if (dirty !== undefined) return fail(dirty);
   const mode = await permissionMode(settings.value.config, settings.value.file, json);
   if (!mode.ok) return fail(mode.failure);
+  const confirmed = await confirmCommands(settings.value, json);
+  if (!confirmed.ok) return fail(confirmed.failure);
   if (goesToBackground(flags)) return runInBackground(top, flags, ["--fresh"]);
   const crew = await findCrew(settings.value.config, parsed, mode.value, "user");
   if (!crew.ok) return fail(crew.failure);
