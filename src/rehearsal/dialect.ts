@@ -13,7 +13,7 @@ export interface Sent {
 
 export interface Dialect {
   /** As the worker reads it: who said what, which tools there are, what they were called with and brought. */
-  read(body: unknown): ModelRequest;
+  read(body: unknown, path: string): ModelRequest;
   /** The answer as pieces of an event stream; one that is cut off ends after its first half. */
   answer(sent: Sent): string[];
   /** Undefined: an error of the request, like any other. */

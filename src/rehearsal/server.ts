@@ -1,6 +1,5 @@
 /**
- * The stand-in model on loopback: the Messages API, and the Responses and chat completions APIs with the same behaviour
- * behind them. It counts honestly, caches like the real ones, refuses what is too long for its window, and leaves what to
+ * The stand-in model on loopback: the Messages API, and other vendors' APIs with the same behaviour behind them. It counts honestly, caches like the real ones, refuses what is too long for its window, and leaves what to
  * answer to a behaviour.
  */
 import { randomUUID } from "node:crypto";
@@ -9,6 +8,7 @@ import type { AddressInfo } from "node:net";
 import { type InputUsage, PromptCache } from "./cache.js";
 import { COMPLETIONS } from "./completions.js";
 import type { Dialect } from "./dialect.js";
+import { GENERATE_CONTENT, isGenerateContent } from "./generate-content.js";
 import type { Reply, ReplyBlock } from "./reply.js";
 import { type ModelRequest, piecesOf, promptTokens } from "./request.js";
 import { RESPONSES } from "./responses.js";
@@ -67,7 +67,7 @@ export async function startStandIn(options: StandInOptions): Promise<StandIn> {
 
 async function handle(options: StandInOptions, cache: PromptCache, req: IncomingMessage, res: ServerResponse) {
   const path = (req.url ?? "").split("?")[0] ?? "";
-  const dialect = req.method === "POST" ? DIALECTS[path] : undefined;
+  const dialect = req.method === "POST" ? dialectOf(path) : undefined;
   if (dialect !== undefined) return handleDialect(dialect, options, cache, req, res);
   if (req.method !== "POST" || (path !== "/v1/messages" && path !== "/v1/messages/count_tokens")) {
     req.resume();
@@ -112,6 +112,8 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
   "/v1/chat/completions": COMPLETIONS,
 };
 
+const dialectOf = (path: string): Dialect | undefined => (isGenerateContent(path) ? GENERATE_CONTENT : DIALECTS[path]);
+
 async function handleDialect(
   dialect: Dialect,
   options: StandInOptions,
@@ -119,7 +121,7 @@ async function handleDialect(
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
-  const request = dialect.read(JSON.parse(await readBody(req)));
+  const request = dialect.read(JSON.parse(await readBody(req)), (req.url ?? "").split("?")[0] ?? "");
   // There is no mark where to cache: whatever was sent before is.
   const pieces = piecesOf(request).map((piece) => ({ ...piece, breakpoint: true }));
   const tokens = promptTokens(request);
@@ -143,6 +145,7 @@ async function handleDialect(
   options.onExchange?.({ at: Date.now(), request, reply, usage });
   const silent = reply.type === "message" && reply.silent === true;
   const events = dialect.answer({ request, content: reply.content, usage, silent });
+  if (request.stream !== true) return sendJson(res, 200, JSON.parse(events.join("")) as object);
   const cut = reply.type === "cut";
   sendEvents(res, cut ? events.slice(0, Math.ceil(events.length / 2)) : events, cut);
 }

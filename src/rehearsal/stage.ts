@@ -76,6 +76,8 @@ export function rehearsalEnv(stage: Stage, modelUrl: string): Record<string, str
     ANTHROPIC_API_KEY: "rehearsal",
     OPENAI_BASE_URL: `${modelUrl}/v1`,
     OPENAI_API_KEY: "rehearsal",
+    GOOGLE_GEMINI_BASE_URL: modelUrl,
+    GEMINI_API_KEY: "rehearsal",
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     DISABLE_AUTOUPDATER: "1",
     IS_SANDBOX: "1",

@@ -130,7 +130,8 @@ const ownFile = (phase: string, task: GivenTask): string => `segno-rehearsal/pha
 /** A command with an output of about this many characters, in lines like a build log's. */
 function noise(task: string, chars: number): string {
   const lines = Math.max(1, Math.round(chars / 80));
-  return `i=0; while [ $i -lt ${lines} ]; do i=$((i+1)); printf 'task ${task} line %05d: compiled module, checked types, resolved 12 imports.\\n' $i; done`;
+  // No substitution in it: Gemini CLI refuses commands that have one.
+  return `awk 'BEGIN { for (i = 1; i <= ${lines}; i++) printf "task ${task} line %05d: compiled module, checked types, resolved 12 imports.\\n", i }'`;
 }
 
 /** The file a task names in backticks, with the code block that follows it, if the plan gives one. */

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { findProcesses } from "../../src/agents/processes.js";
 import { planFiles } from "../support/plans.js";
 import { git, scratchRepo } from "../support/scratch.js";
-import { CODEX, eventsOf, OPENCODE, type Site, site } from "../support/segno.js";
+import { CODEX, eventsOf, GEMINI, OPENCODE, type Site, site } from "../support/segno.js";
 
 const PLAN = planFiles([
   { id: "1", tasks: 3, gates: ["test -f out/1-3.txt"] },
@@ -25,6 +25,7 @@ function transcriptOf(agent: string, { home, env }: Site, id: string): string {
 
 /** What fits beside the agent's own first prompt: a handover in the middle of each phase. */
 const AGENTS = [
+  { agent: "gemini", program: GEMINI, title: "Gemini CLI", window: "26000" },
   { agent: "codex", program: CODEX, title: "Codex", window: "24000" },
   { agent: "opencode", program: OPENCODE, title: "opencode", window: "24000" },
 ] as const;
@@ -50,7 +51,8 @@ for (const { agent, program, title, window } of AGENTS)
       expect(await findProcesses((marker) => marker.startsWith(`${run}:`))).toEqual([]);
     });
 
-    test("its transcripts tell segno meter the calls that the model answered", async () => {
+    // Gemini CLI's are not read yet.
+    test.skipIf(agent === "gemini")("its transcripts tell segno meter the calls that the model answered", async () => {
       const repo = scratchRepo(planFiles([{ id: "1", tasks: 3, gates: ["test -f out/1-3.txt"] }]));
       const place = await site({ repo, agent, charsPerTask: 2_000 });
       const ended = await place.segno(["run", "PLAN.md", "--json"]).ended;

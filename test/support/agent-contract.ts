@@ -1,7 +1,7 @@
 /** What every agent must do, held against each of them; the model behind it is scripted. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { Agent, Observation, SessionOptions } from "../../src/agents/agent.js";
 import { findProcesses } from "../../src/agents/processes.js";
@@ -354,7 +354,9 @@ export const agentContract = (name: string, make: MakeAgent, own: Partial<About>
       await first.send("Go.");
       const agentSession = first.agentSession();
       await first.close();
-      expect(await first.agent.canResume(agentSession, first.env)).toBe(true);
+      const has = async () => expect(await first.agent.canResume(agentSession, first.env)).toBe(true);
+      // Not at once, with one that names its files by the minute.
+      await vi.waitFor(has, { timeout: 90_000, interval: 1_000 });
       expect(await first.agent.canResume("00000000-0000-4000-8000-000000000000", first.env)).toBe(false);
       const made = { agent: first.agent, env: first.env };
       const again = await open(make, () => DONE, { resume: agentSession, made, cwd: first.cwd });

@@ -13,6 +13,7 @@ export const SEGNO = fileURLToPath(new URL("../../dist/cli/main.js", import.meta
 /** Where `npm run test:agents` puts it. */
 export const CODEX = fileURLToPath(new URL("../../.agents/node_modules/.bin/codex", import.meta.url));
 export const OPENCODE = fileURLToPath(new URL("../../.agents/node_modules/.bin/opencode", import.meta.url));
+export const GEMINI = fileURLToPath(new URL("../../.agents/node_modules/.bin/gemini", import.meta.url));
 const KILL_AT = new URL("./kill-at.mjs", import.meta.url).href;
 const PRELOAD_AGENT = new URL("./preload-agent.mjs", import.meta.url).href;
 
@@ -57,7 +58,7 @@ export interface SiteOptions {
   charsPerTask?: number;
   window?: number;
   /** Who works: the real Claude Code where it is the subject, else the agent in process. */
-  agent?: "claude" | "codex" | "opencode" | "scripted";
+  agent?: "claude" | "codex" | "gemini" | "opencode" | "scripted";
   /** Others that are installed and set up, too. */
   others?: ("codex" | "opencode")[];
   behave?: (request: Parameters<Behaviour>[0], worker: Behaviour) => ReturnType<Behaviour>;
@@ -102,7 +103,8 @@ export async function site({
     ...(agent === "scripted" ? { SEGNO_AGENT: agent, NODE_OPTIONS: `--import ${PRELOAD_AGENT}` } : {}),
     ...(agent === "codex" || others.includes("codex") ? codexEnv(home, standIn.url) : {}),
     ...(agent === "opencode" || others.includes("opencode") ? opencodeEnv(home, standIn.url) : {}),
-    ...(agent === "codex" || agent === "opencode" ? { SEGNO_AGENT: agent } : {}),
+    ...(agent === "gemini" ? geminiEnv(standIn.url) : {}),
+    ...(agent === "codex" || agent === "gemini" || agent === "opencode" ? { SEGNO_AGENT: agent } : {}),
     ...(agent === "opencode" ? { SEGNO_MODEL: "own/claude-sonnet-4-5" } : {}),
   };
   return {
@@ -138,6 +140,14 @@ function codexEnv(home: string, url: string): Record<string, string> {
   );
   return { SEGNO_CODEX: CODEX, OPENAI_API_KEY: "not-a-real-key" };
 }
+
+/** As a user has Gemini CLI: a key of their own. */
+const geminiEnv = (url: string): Record<string, string> => ({
+  SEGNO_GEMINI: GEMINI,
+  SEGNO_MODEL: "gemini-2.5-pro",
+  GEMINI_API_KEY: "not-a-real-key",
+  GOOGLE_GEMINI_BASE_URL: url,
+});
 
 /** As a user has opencode: a configuration of their own, which names the provider. */
 function opencodeEnv(home: string, url: string): Record<string, string> {

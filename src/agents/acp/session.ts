@@ -16,7 +16,7 @@ import { Connection, errorOf, within } from "./connection.js";
 import { failedEnd } from "./errors.js";
 import { answerFor, isAllowed, type PermissionAnswer } from "./permission.js";
 import { isObject, nameOf } from "./tools.js";
-import { Updates } from "./updates.js";
+import { type AgentRecord, Updates } from "./updates.js";
 
 const PROTOCOL = 1;
 const START_MS = 60_000;
@@ -25,14 +25,29 @@ const SETTLE_MS = 100;
 const CANCEL_MS = 5_000;
 const NOBODY: TurnEnd = { type: "crashed", message: "it was not started" };
 
-export async function openSession(options: SessionOptions, command: readonly string[]): Promise<AgentSession> {
-  const session = new AcpSession(options);
-  await session.start(command);
+/** How an agent is started, and what is known of it beside the protocol. */
+export interface Recipe {
+  command: readonly string[];
+  /** The model that its command names. */
+  model?: string | undefined;
+  /** What it writes down; it asks `beforeCall` before each call, then. */
+  record?: AgentRecord;
+  /** What was set up for it is taken away. */
+  close?: () => Promise<void>;
+}
+
+export const openSession = (options: SessionOptions, command: readonly string[]): Promise<AgentSession> =>
+  openAcpSession(options, { command });
+
+export async function openAcpSession(options: SessionOptions, recipe: Recipe): Promise<AcpSession> {
+  const session = new AcpSession(options, recipe);
+  await session.start();
   return session;
 }
 
 class AcpSession implements AgentSession {
   readonly #options: SessionOptions;
+  readonly #recipe: Recipe;
   readonly #updates: Updates;
   #connection: Connection | undefined;
   #door: SessionDoor | undefined;
@@ -45,21 +60,22 @@ class AcpSession implements AgentSession {
   #stopWhy: StopWhy | undefined;
   #settling: NodeJS.Timeout | undefined;
 
-  constructor(options: SessionOptions) {
+  constructor(options: SessionOptions, recipe: Recipe) {
     this.#options = options;
-    this.#updates = new Updates(options.handlers.observe);
+    this.#recipe = recipe;
+    this.#updates = new Updates(options.handlers.observe, recipe.record);
   }
 
-  async start(command: readonly string[]): Promise<void> {
+  async start(): Promise<void> {
     const { cwd, env, marker, tools, handlers } = this.#options;
     this.#door = await openSessionDoor(tools, new Map());
     const connection = new Connection(
-      command,
+      this.#recipe.command,
       cwd,
       { ...env, [MARKER]: marker },
       {
         updated: (session, update) => this.#updated(session, update),
-        asked: (session, call, options) => this.#asked(session, call, options),
+        asked: (session, call, options) => this.#permissionAsked(session, call, options),
       },
     );
     this.#connection = connection;
@@ -85,20 +101,29 @@ class AcpSession implements AgentSession {
     if (lack !== undefined) throw new Error(lack);
     const headers = [{ name: "Authorization", value: `Bearer ${token}` }];
     const mcpServers = [{ type: "http", name: SERVER_NAME, url, headers }];
-    const made = await connection.request("session/new", { cwd, mcpServers });
+    const { resume } = this.#options;
+    const made =
+      resume === undefined
+        ? await connection.request("session/new", { cwd, mcpServers })
+        : { ...(await connection.request("session/load", { sessionId: resume, cwd, mcpServers })), sessionId: resume };
     if (typeof made.sessionId !== "string") throw new Error("it opened no session");
     this.#id = made.sessionId;
-    const used = await this.#chooseModel(connection, made.configOptions, model);
+    const used = this.#recipe.model ?? (await this.#chooseModel(connection, made, model));
     this.#updates.model = used;
     this.#options.handlers.observe({ type: "ready", agentSession: this.#id, model: used });
   }
 
   /** The model that it will use, as it calls it; a model that was asked for and is not offered is an error. */
-  async #chooseModel(connection: Connection, offered: unknown, asked: string | undefined): Promise<string> {
+  async #chooseModel(
+    connection: Connection,
+    { configOptions: offered, models }: Record<string, unknown>,
+    asked: string | undefined,
+  ): Promise<string> {
+    const named = isObject(models) && typeof models.currentModelId === "string" ? models.currentModelId : "unknown";
     const option = (Array.isArray(offered) ? offered : [])
       .filter(isObject)
       .find(({ category, id }) => category === "model" || id === "model");
-    const current = typeof option?.currentValue === "string" ? option.currentValue : "unknown";
+    const current = typeof option?.currentValue === "string" ? option.currentValue : named;
     if (asked === undefined || asked === current) return current;
     if (option === undefined) throw new Error(`unknown model ${asked}: it lets nobody choose one`);
     await connection.request("session/set_config_option", {
@@ -115,6 +140,8 @@ class AcpSession implements AgentSession {
     if (this.#unusable !== undefined) return this.#unusable;
     this.#onlySegnoTools = onlySegnoTools;
     this.#stopWhy = undefined;
+    this.#gaveUp = undefined;
+    this.#asked = 0;
     this.#updates.prompted(prompt);
     const over = new Promise<TurnEnd>((resolve) => {
       this.#turn = resolve;
@@ -135,14 +162,44 @@ class AcpSession implements AgentSession {
     await this.#connection?.end();
     const swept = await sweep((marker) => marker === this.#options.marker);
     await this.#door?.close();
+    await this.#recipe.close?.();
     return swept;
   }
+
+  /** For an agent that asks before each model call: whether it may be made. */
+  async beforeCall(): Promise<boolean> {
+    if (this.#turn === undefined) return true;
+    this.#updates.flush();
+    const isRetry = this.#asked > 0 && this.#updates.calls === this.#callsAsked;
+    this.#retries = isRetry ? this.#retries + 1 : 0;
+    this.#asked++;
+    this.#callsAsked = this.#updates.calls;
+    if (isRetry && this.#givesUp()) return false;
+    if (this.#updates.tools === 0) return true;
+    this.#updates.tools = 0;
+    const decision = await this.#options.handlers.boundary();
+    if (!decision.stop) return true;
+    this.#stopWhy = decision.why;
+    return false;
+  }
+  #asked = 0;
+  #callsAsked = 0;
+  #retries = 0;
+
+  #givesUp(): boolean {
+    const message = "the model did not answer";
+    if (!this.#options.handlers.givesUp({ attempt: this.#retries, kind: "api", message })) return false;
+    this.#gaveUp = { type: "failed", kind: "api", message };
+    return true;
+  }
+  #gaveUp: TurnEnd | undefined;
 
   #updated(session: unknown, update: unknown): void {
     this.#options.handlers.observe({ type: "alive" });
     if (session !== this.#id || this.#turn === undefined) return;
     this.#updates.take(update);
     clearTimeout(this.#settling);
+    if (this.#recipe.record !== undefined) return;
     if (this.#updates.tools > 0 && !this.#updates.isWorking && this.#stopWhy === undefined)
       this.#settling = setTimeout(() => void this.#boundary(), SETTLE_MS);
   }
@@ -163,7 +220,7 @@ class AcpSession implements AgentSession {
   }
 
   /** Nobody is there to be asked: the level answers. */
-  #asked(session: unknown, toolCall: unknown, options: unknown): PermissionAnswer {
+  #permissionAsked(session: unknown, toolCall: unknown, options: unknown): PermissionAnswer {
     const { handlers, permissions, readOnly } = this.#options;
     handlers.observe({ type: "alive" });
     if (session !== this.#id || this.#stopWhy !== undefined) return { outcome: { outcome: "cancelled" } };
@@ -201,7 +258,7 @@ class AcpSession implements AgentSession {
   /** A turn that we stopped is stopped, whatever it says of it. */
   #answeredWith(end: TurnEnd): void {
     this.#updates.flush();
-    this.#settle(this.#stopWhy === undefined ? end : { type: "stopped", why: this.#stopWhy });
+    this.#settle(this.#stopWhy === undefined ? (this.#gaveUp ?? end) : { type: "stopped", why: this.#stopWhy });
   }
 
   #settle(end: TurnEnd): void {

@@ -5,6 +5,7 @@
  * tool runs is taken for one call; its words are reported before the first of its results. How full the window is comes from
  * `usage_update` where there is one, and is estimated where there is none.
  */
+import type { Usage } from "../../run/event.js";
 import type { Observation } from "../agent.js";
 import { sizeOf } from "../content-size.js";
 import { shortHash } from "../short-hash.js";
@@ -17,10 +18,21 @@ interface Call {
   toolCalls: number;
 }
 
+/** What an agent writes down of a conversation, where it does: exact, and complete before its next call. */
+export interface AgentRecord {
+  /** Calls that were counted since it was last asked. */
+  newCalls(): { model: string; usage: Usage }[];
+  /** What a tool brought, as its model sees it. */
+  resultOf(id: string): { chars: number; ok: boolean } | undefined;
+}
+
 const NOTHING: Call = { text: 0, thinking: 0, toolInput: 0, toolCalls: 0 };
 
 export class Updates {
   readonly #observe: (observation: Observation) => void;
+  readonly #record: AgentRecord | undefined;
+  /** Tools that ended and are reported when the record has them. */
+  readonly #held: ToolCall[] = [];
   readonly #open = new Map<string, ToolCall>();
   readonly #done = new Set<string>();
   #call: Call = { ...NOTHING };
@@ -36,8 +48,9 @@ export class Updates {
   /** Whether it said or did anything in this turn. */
   acted = false;
 
-  constructor(observe: (observation: Observation) => void) {
+  constructor(observe: (observation: Observation) => void, record?: AgentRecord) {
     this.#observe = observe;
+    this.#record = record;
   }
 
   prompted(text: string): void {
@@ -83,6 +96,12 @@ export class Updates {
   flush(): void {
     if (this.#said !== "") this.#observe({ type: "said", text: this.#said });
     this.#said = "";
+    if (this.#record !== undefined) {
+      this.#call = { ...NOTHING };
+      for (const counted of this.#record.newCalls()) this.#counted(counted);
+      for (const tool of this.#held.splice(0)) this.#report(tool);
+      return;
+    }
     const call = this.#call;
     if (call.text + call.thinking + call.toolCalls === 0) return;
     this.#call = { ...NOTHING };
@@ -94,6 +113,19 @@ export class Updates {
     this.#observe({ type: "meter", input: { type: "call-content", id, ...call } });
     const usage = { input: prompt, cacheRead: 0, cacheWrite: 0, output: 0 };
     this.#observe({ type: "call", id, model, usage, subagent: false });
+  }
+
+  #counted({ model, usage }: ReturnType<AgentRecord["newCalls"]>[number]): void {
+    const id = `call-${++this.#calls}`;
+    const prompt = usage.input + usage.cacheRead + usage.cacheWrite;
+    this.#observe({ type: "meter", input: { type: "call-started", id, model, prompt } });
+    this.#observe({ type: "meter", input: { type: "call-finished", id, output: usage.output } });
+    this.#observe({ type: "call", id, model, usage, subagent: false });
+  }
+
+  /** How many calls were reported. */
+  get calls(): number {
+    return this.#calls;
   }
 
   #chunk(content: unknown, kind: "text" | "thinking"): void {
@@ -118,16 +150,33 @@ export class Updates {
   }
 
   #finished(call: ToolCall): void {
-    const { toolCallId: id, rawInput, rawOutput, content } = call;
+    const { toolCallId: id, rawInput } = call;
     this.#open.delete(id);
     this.#done.add(id);
+    this.tools++;
+    if (this.#record !== undefined) {
+      this.#held.push(call);
+      return;
+    }
     this.#call.toolInput += sizeOf(rawInput).chars;
     this.flush();
-    this.tools++;
+    this.#report(call);
+  }
+
+  #report(call: ToolCall): void {
+    const { toolCallId: id, rawInput, rawOutput, content } = call;
+    const known = this.#record?.resultOf(id);
     const shown = sizeOf(content);
     const { chars, images } = shown.chars + shown.images > 0 ? shown : sizeOf(rawOutput);
     const kind = kindOf(call);
-    const input = { type: "appended" as const, key: id, kind: contentKind(call), chars, images, isResult: true };
+    const input = {
+      type: "appended" as const,
+      key: id,
+      kind: contentKind(call),
+      chars: known?.chars ?? chars,
+      images,
+      isResult: true,
+    };
     this.#observe({ type: "meter", input });
     this.#observe({
       type: "tool",
@@ -135,7 +184,7 @@ export class Updates {
       kind,
       name: nameOf(call),
       brief: briefOf(call),
-      ok: isOk(call),
+      ok: isOk(call) && known?.ok !== false,
       subagent: false,
       call: shortHash([call.title, rawInput]),
       result: shortHash(content ?? rawOutput),
