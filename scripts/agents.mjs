@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 const folder = fileURLToPath(new URL("../.agents", import.meta.url));
 // CI keeps the contracts of two; `test:agents` has all.
 const AGENTS = ["@openai/codex@0.166.0", "opencode-ai@1.18.33"];
-if (process.argv.includes("all")) AGENTS.push("@google/gemini-cli@0.61.0");
+if (process.argv.includes("all")) AGENTS.push("@google/gemini-cli@0.61.0", "@github/copilot-sdk@1.0.14");
 
 mkdirSync(folder, { recursive: true });
 if (!existsSync(join(folder, "package.json"))) writeFileSync(join(folder, "package.json"), "{}\n");

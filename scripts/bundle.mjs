@@ -8,7 +8,9 @@ import { build } from "vite";
 const top = fileURLToPath(new URL("..", import.meta.url));
 const OUTSIDE = [
   "@anthropic-ai/claude-agent-sdk",
+  "@github/copilot-sdk",
   "@secretlint/core",
+  "@secretlint/profiler",
   "@secretlint/secretlint-rule-preset-recommend",
   "ink",
   "open",

@@ -16,6 +16,7 @@ interface Entry {
 export const AGENTS: Readonly<Record<string, Entry>> = {
   claude: { load: async (choice) => (await import("./claude/agent.js")).findClaude(choice) },
   codex: { load: async (choice) => (await import("./codex/agent.js")).findCodex(choice) },
+  copilot: { load: async (choice) => (await import("./copilot/agent.js")).findCopilot(choice) },
   gemini: { load: async (choice) => (await import("./gemini/agent.js")).findGemini(choice) },
   opencode: { load: async (choice) => (await import("./opencode/agent.js")).findOpencode(choice) },
 };

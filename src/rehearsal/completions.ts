@@ -1,6 +1,6 @@
 /**
- * Chat completions, as opencode speaks them: its requests as the worker reads them, and the worker's replies as opencode
- * takes them. The worker's three tools have other names there.
+ * Chat completions, as opencode and Copilot speak them: their requests as the worker reads them, and the worker's replies as
+ * they take them. The worker's three tools have other names there.
  */
 import { randomUUID } from "node:crypto";
 import { type Dialect, parsedObject, type Sent } from "./dialect.js";
@@ -21,7 +21,12 @@ interface CompletionsMessage {
 interface CompletionsRequest {
   model: string;
   messages: CompletionsMessage[];
-  tools?: { type: string; function: { name: string } }[];
+  tools?: Offered[];
+}
+
+interface Offered {
+  type: string;
+  function: { name: string };
 }
 
 /** The worker's name for a tool, the agent's, and the agent's name for each thing it is called with. */
@@ -29,6 +34,8 @@ const TOOLS = [
   { own: "Bash", theirs: "bash", fields: { command: "command", description: "description" } },
   { own: "Write", theirs: "write", fields: { file_path: "filePath", content: "content" } },
   { own: "Read", theirs: "read", fields: { file_path: "filePath" } },
+  { own: "Write", theirs: "create", fields: { file_path: "path", content: "file_text" } },
+  { own: "Read", theirs: "view", fields: { file_path: "path" } },
 ] as const;
 
 const textOf = (content: CompletionsMessage["content"]): string =>
@@ -74,7 +81,7 @@ function readCompletions({ model, messages, tools = [] }: CompletionsRequest): M
 
 /** An error is a text like any other here: what says so, and a file that was not written. */
 const failed = (name: string, text: string): boolean =>
-  /^(?:Error|Tool refused)\b/.test(text) || (name === "Write" && !text.startsWith("Wrote file"));
+  /^(?:Error|Tool refused)\b/.test(text) || (name === "Write" && !/^(?:Wrote|Created) file/.test(text));
 
 function renamed(
   input: Record<string, unknown>,
@@ -87,7 +94,8 @@ function renamed(
   return Object.fromEntries(Object.entries(input).map(([name, value]) => [names[name] ?? name, value]));
 }
 
-function completionsChunks({ request: { model }, content, usage, silent }: Sent): string[] {
+function completionsChunks({ request: { model, tools = [] }, content, usage, silent }: Sent): string[] {
+  const offered = new Set((tools as Partial<Offered>[]).map((tool) => tool.function?.name ?? ""));
   const base = { id: `chatcmpl-${randomUUID()}`, object: "chat.completion.chunk", created: 1, model };
   const chunk = (more: object): string => `data: ${JSON.stringify({ ...base, ...more })}\n\n`;
   const said = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n\n");
@@ -103,7 +111,7 @@ function completionsChunks({ request: { model }, content, usage, silent }: Sent)
   return [
     delta({ role: "assistant", content: said }),
     ...calls.map(({ name, input }, index) => {
-      const known = TOOLS.find(({ own }) => own === name);
+      const known = TOOLS.find(({ own, theirs }) => own === name && offered.has(theirs));
       const called = {
         name: known?.theirs ?? name,
         arguments: JSON.stringify(renamed(input, known?.fields, "theirs")),

@@ -3,7 +3,9 @@
  * that the conversation does not show as done, reports it together with the next tool call, and ends with a result.
  * So it redoes work that a handover forgot: that makes it an honest judge of handovers.
  */
+
 import { createHash } from "node:crypto";
+import { dirname } from "node:path";
 import type { ToolName } from "../tools/tools.js";
 import { commentIn, newFile } from "./comment.js";
 import { type Conversation, type GivenTask, isCallOf, kindsIn, readConversation, segnoTool } from "./conversation.js";
@@ -44,6 +46,7 @@ export function worker(options: WorkerOptions): (request: ModelRequest) => Reply
   };
 }
 
+const NO_FOLDER = /^Parent directory .* does not exist/;
 const OPENING = /^Task (\S+):/;
 
 /** Tasks whose work this conversation shows, reported or not: its own calls, or those it is told were seen to finish. */
@@ -90,6 +93,12 @@ function work(conversation: Conversation, options: WorkerOptions): Reply {
   }
   const last = turns.at(-1);
   const refused = last?.calls.find((made) => made.name === "Write" && made.result?.isError === true);
+  // Copilot makes no folders for a file.
+  if (refused !== undefined && NO_FOLDER.test(refused.result?.text ?? ""))
+    return message(
+      say("Its folder is missing: making it first."),
+      call("Bash", { command: `mkdir -p '${dirname(String(refused.input.file_path))}'`, description: "Make a folder" }),
+    );
   // Claude Code wants an existing file to be read before it is overwritten.
   if (refused !== undefined && OPENING.exec(last?.text ?? "")?.[1] === next.id) {
     return message(

@@ -36,12 +36,16 @@ export function phaseSkipped(state: Folding, { phase: id }: FactOf<"phase-skippe
   const phase = stateOfPhase(state, id);
   const parts = lastAttempt(phase)?.split.parts ?? [];
   setPhase(state, id, { step: "skipped", left: leftBy(phase) });
-  // What its sub-phases did not finish is left out with it.
+  leaveOut(state, parts);
+  partEnded(state, id);
+}
+
+/** What sub-phases did not finish is left out with their phase. */
+function leaveOut(state: Folding, parts: readonly string[]): void {
   for (const part of parts) {
     const now = stateOfPhase(state, part);
     if (now.step === "waiting" || now.step === "failed") phaseSkipped(state, { type: "phase-skipped", phase: part });
   }
-  partEnded(state, id);
 }
 
 /** What failed is tried again, as a further attempt; what was stopped or interrupted goes on where it was. */
@@ -72,7 +76,11 @@ export function answeredFailure(state: Folding, id: string, choice: string, at: 
   else if (choice === "revise") {
     const until = new Date(Date.parse(at) + state.config.ask_timeout_minutes * 60_000).toISOString();
     setPhase(state, id, { ...phase, revising: { until } });
-  } else if (choice === "continue" && last !== undefined) setPhase(state, id, accepted(last));
+  } else if (choice === "continue" && last !== undefined) {
+    // Who takes a phase as it is takes it without the parts that failed.
+    leaveOut(state, last.split.parts);
+    setPhase(state, id, accepted(last));
+  }
 }
 
 export function phaseRevised(state: Folding, { phase: id }: FactOf<"phase-revised">): void {

@@ -14,6 +14,9 @@ export const SEGNO = fileURLToPath(new URL("../../dist/cli/main.js", import.meta
 export const CODEX = fileURLToPath(new URL("../../.agents/node_modules/.bin/codex", import.meta.url));
 export const OPENCODE = fileURLToPath(new URL("../../.agents/node_modules/.bin/opencode", import.meta.url));
 export const GEMINI = fileURLToPath(new URL("../../.agents/node_modules/.bin/gemini", import.meta.url));
+export const COPILOT_SDK = fileURLToPath(
+  new URL("../../.agents/node_modules/@github/copilot-sdk/dist/index.js", import.meta.url),
+);
 const KILL_AT = new URL("./kill-at.mjs", import.meta.url).href;
 const PRELOAD_AGENT = new URL("./preload-agent.mjs", import.meta.url).href;
 
@@ -58,7 +61,7 @@ export interface SiteOptions {
   charsPerTask?: number;
   window?: number;
   /** Who works: the real Claude Code where it is the subject, else the agent in process. */
-  agent?: "claude" | "codex" | "gemini" | "opencode" | "scripted";
+  agent?: "claude" | "codex" | "copilot" | "gemini" | "opencode" | "scripted";
   /** Others that are installed and set up, too. */
   others?: ("codex" | "opencode")[];
   behave?: (request: Parameters<Behaviour>[0], worker: Behaviour) => ReturnType<Behaviour>;
@@ -104,7 +107,8 @@ export async function site({
     ...(agent === "codex" || others.includes("codex") ? codexEnv(home, standIn.url) : {}),
     ...(agent === "opencode" || others.includes("opencode") ? opencodeEnv(home, standIn.url) : {}),
     ...(agent === "gemini" ? geminiEnv(standIn.url) : {}),
-    ...(agent === "codex" || agent === "gemini" || agent === "opencode" ? { SEGNO_AGENT: agent } : {}),
+    ...(agent === "copilot" ? copilotEnv(standIn.url) : {}),
+    ...(agent === "claude" || agent === "scripted" ? {} : { SEGNO_AGENT: agent }),
     ...(agent === "opencode" ? { SEGNO_MODEL: "own/claude-sonnet-4-5" } : {}),
   };
   return {
@@ -140,6 +144,16 @@ function codexEnv(home: string, url: string): Record<string, string> {
   );
   return { SEGNO_CODEX: CODEX, OPENAI_API_KEY: "not-a-real-key" };
 }
+
+/** As a user has Copilot with a provider of their own. */
+const copilotEnv = (url: string): Record<string, string> => ({
+  SEGNO_COPILOT_SDK: COPILOT_SDK,
+  COPILOT_OFFLINE: "true",
+  COPILOT_PROVIDER_BASE_URL: `${url}/v1`,
+  COPILOT_PROVIDER_WIRE_API: "completions",
+  COPILOT_PROVIDER_API_KEY: "not-a-real-key",
+  COPILOT_PROVIDER_MAX_PROMPT_TOKENS: "200000",
+});
 
 /** As a user has Gemini CLI: a key of their own. */
 const geminiEnv = (url: string): Record<string, string> => ({
