@@ -1,9 +1,11 @@
 /** Whether an ACP agent can be started and speaks what we need, found out without a model call. */
+
 import type { AgentCheck } from "../agent.js";
+import { isObject } from "../is-object.js";
 import { MARKER, sweep } from "../processes.js";
-import { Connection, errorOf, within } from "./connection.js";
+import { within } from "../within.js";
+import { Connection, errorOf } from "./connection.js";
 import { lackIn } from "./session.js";
-import { isObject } from "./tools.js";
 
 const LIMIT_MS = 30_000;
 

@@ -4,6 +4,7 @@
  * What it tells is taken here as it is and in its order, before the protocol's library sees it: one odd update must not cost
  * the rest, and an answer must not overtake what was told before it.
  */
+
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { Readable, Writable } from "node:stream";
 import {
@@ -14,10 +15,10 @@ import {
   RequestError,
   type Stream,
 } from "@agentclientprotocol/sdk";
+import { isObject } from "../is-object.js";
 import { diesWithParent } from "../processes.js";
 import type { AcpError } from "./errors.js";
 import type { PermissionAnswer } from "./permission.js";
-import { isObject } from "./tools.js";
 
 export interface Heard {
   updated(session: unknown, update: unknown): void;
@@ -127,11 +128,3 @@ export const errorOf = (error: unknown): AcpError =>
   error instanceof RequestError
     ? { code: error.code, message: error.message, data: error.data }
     : { message: error instanceof Error ? error.message : String(error) };
-
-export function within<T>(ms: number, promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("it does not answer")), ms);
-  });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
-}

@@ -1,6 +1,8 @@
 /** How a request for permission is answered: nobody is there to be asked, so the level decides, this once. */
+
 import type { SessionOptions } from "../agent.js";
-import { isObject, kindOf, nameOf, type ToolCall } from "./tools.js";
+import { isObject } from "../is-object.js";
+import { kindOf, nameOf, type ToolCall } from "./tools.js";
 
 export type PermissionAnswer = { outcome: { outcome: "selected"; optionId: string } | { outcome: "cancelled" } };
 

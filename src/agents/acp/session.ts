@@ -7,15 +7,18 @@
  *    turn is stopped by cancelling it. An agent that does not heed that is ended.
  * 3. Whatever it sends, `send` ends with a value.
  */
+
 import type { StopWhy, TurnEnd } from "../../run/event.js";
 import { SERVER_NAME } from "../../tools/server-name.js";
 import type { AgentSession, SessionOptions } from "../agent.js";
+import { isObject } from "../is-object.js";
 import { MARKER, sweep } from "../processes.js";
 import { openSessionDoor, type SessionDoor } from "../session-door.js";
-import { Connection, errorOf, within } from "./connection.js";
+import { within } from "../within.js";
+import { Connection, errorOf } from "./connection.js";
 import { failedEnd } from "./errors.js";
 import { answerFor, isAllowed, type PermissionAnswer } from "./permission.js";
-import { isObject, nameOf } from "./tools.js";
+import { nameOf } from "./tools.js";
 import { type AgentRecord, Updates } from "./updates.js";
 
 const PROTOCOL = 1;

@@ -1,8 +1,12 @@
 /** What ACP says of a tool call, in our words. Agents give titles, not names: ours are known by their server's. */
+
 import type { ContentKind } from "../../context/ratios.js";
 import type { ToolKind } from "../../run/event.js";
 import { SERVER_NAME } from "../../tools/server-name.js";
 import { TOOL_NAMES, type ToolName } from "../../tools/tools.js";
+import { contentKindOf } from "../content-kinds.js";
+import { firstLine } from "../first-line.js";
+import { isObject } from "../is-object.js";
 
 /** A tool call as far as it was told; an update brings only what changed. */
 export interface ToolCall {
@@ -42,22 +46,12 @@ export const kindOf = (call: ToolCall): ToolKind =>
 /** As a person would call it. */
 export const nameOf = (call: ToolCall): string => ourTool(call) ?? call.kind ?? "tool";
 
-const CONTENT: Partial<Record<ToolKind, ContentKind>> = {
-  shell: "bash",
-  edit: "edit",
-  read: "read",
-  search: "grep",
-  web: "web",
-  segno: "mcp",
-};
-
-export const contentKind = (call: ToolCall): ContentKind => CONTENT[kindOf(call)] ?? "other";
+export const contentKind = (call: ToolCall): ContentKind => contentKindOf(kindOf(call));
 
 export function briefOf({ rawInput, locations, title }: ToolCall): string {
   const { command, file_path, path, message } = (isObject(rawInput) ? rawInput : {}) as Record<string, unknown>;
   const said = command ?? file_path ?? path ?? message ?? locations?.[0]?.path ?? title ?? "";
-  const [line = ""] = (Array.isArray(said) ? said.join(" ") : String(said)).split("\n");
-  return line.length > 120 ? `${line.slice(0, 119)}…` : line;
+  return firstLine(Array.isArray(said) ? said.join(" ") : said);
 }
 
 export const isOver = ({ status }: ToolCall): boolean => status === "completed" || status === "failed";
@@ -69,6 +63,3 @@ export function isOk({ status, rawOutput }: ToolCall): boolean {
   const exit = output.exitCode ?? output.exit_code ?? (isObject(output.metadata) ? output.metadata.exit : undefined);
   return typeof exit !== "number" || exit === 0;
 }
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -5,11 +5,13 @@
  * tool runs is taken for one call; its words are reported before the first of its results. How full the window is comes from
  * `usage_update` where there is one, and is estimated where there is none.
  */
+
 import type { Usage } from "../../run/event.js";
 import type { Observation } from "../agent.js";
 import { sizeOf } from "../content-size.js";
+import { isObject } from "../is-object.js";
 import { shortHash } from "../short-hash.js";
-import { briefOf, contentKind, isObject, isOk, isOver, kindOf, nameOf, type ToolCall } from "./tools.js";
+import { briefOf, contentKind, isOk, isOver, kindOf, nameOf, type ToolCall } from "./tools.js";
 
 interface Call {
   text: number;

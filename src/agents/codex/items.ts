@@ -3,6 +3,7 @@
 import type { ToolName } from "../../tools/tools.js";
 import type { Observation } from "../agent.js";
 import { sizeOf } from "../content-size.js";
+import { firstLine } from "../first-line.js";
 import { shortHash } from "../short-hash.js";
 import { contentKind, PATCH, plainName, SHELL, toolKind, toolName } from "./tools.js";
 
@@ -157,9 +158,7 @@ const textOf = (input: unknown): Record<string, unknown> =>
 
 function briefOf(name: string, input: unknown): string {
   const { command, message, path } = textOf(input);
-  const text = name === PATCH ? (patchedFile(input) ?? "") : String(command ?? message ?? path ?? "");
-  const [line = ""] = text.split("\n");
-  return line.length > 120 ? `${line.slice(0, 119)}…` : line;
+  return firstLine(name === PATCH ? patchedFile(input) : (command ?? message ?? path));
 }
 
 const PATCHED = /^\*\*\* (?:Add|Update|Delete) File: (.+)$/m;

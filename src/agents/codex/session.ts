@@ -8,12 +8,14 @@
  * 3. A turn is stopped while Codex waits for the hook before its next call: no request goes out, and what the tools
  *    brought stays in the conversation.
  */
+
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import type { StopWhy, TurnEnd, Usage } from "../../run/event.js";
 import { ONLY_SEGNO_TOOLS, type SegnoTools } from "../../tools/tools.js";
 import type { AgentSession, SessionOptions } from "../agent.js";
 import { diesWithParent, MARKER, sweep } from "../processes.js";
 import { openSessionDoor, type SessionDoor } from "../session-door.js";
+import { within } from "../within.js";
 import { configArguments, HOOK_TOOL, modelOf, runsCommands, sandboxOf, TOKEN_VARIABLE } from "./config.js";
 import { type CodexError, failedEnd, failedKind } from "./errors.js";
 import { type Item, ItemStream, nameOf } from "./items.js";
@@ -348,10 +350,3 @@ const usageOf = (usage: Record<string, number>): Usage => {
     output: output_tokens,
   };
 };
-
-function within<T>(ms: number, promise: Promise<T>): Promise<T> {
-  return Promise.race([
-    promise,
-    new Promise<never>((_, reject) => setTimeout(() => reject(new Error("it does not answer")), ms).unref()),
-  ]);
-}

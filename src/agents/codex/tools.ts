@@ -1,8 +1,10 @@
 /** Codex's names for tools, and what they are. */
+
 import type { ContentKind } from "../../context/ratios.js";
 import type { ToolKind } from "../../run/event.js";
 import { SERVER_NAME } from "../../tools/server-name.js";
 import type { ToolName } from "../../tools/tools.js";
+import { contentKindOf } from "../content-kinds.js";
 
 /** As its hooks call them. Its models see them in a namespace of that name. */
 export const NAMESPACE = `mcp__${SERVER_NAME}`;
@@ -25,8 +27,6 @@ export function toolKind(name: string): ToolKind {
   return "other";
 }
 
-const CONTENT: Partial<Record<ToolKind, ContentKind>> = { shell: "bash", edit: "edit", segno: "mcp", web: "web" };
-
 /** What a tool's result is to the meter. */
 export const contentKind = (name: string): ContentKind =>
-  CONTENT[toolKind(name)] ?? (name.startsWith("mcp__") ? "mcp" : "other");
+  name.startsWith("mcp__") ? "mcp" : contentKindOf(toolKind(name));

@@ -1,7 +1,10 @@
 /** Copilot's events → observations. A call's usage is told before its tools begin. */
+
 import type { Usage } from "../../run/event.js";
 import type { Observation } from "../agent.js";
 import { sizeOf } from "../content-size.js";
+import { firstLine } from "../first-line.js";
+import { isObject } from "../is-object.js";
 import { shortHash } from "../short-hash.js";
 import type { CopilotEvent } from "./sdk.js";
 import { contentKind, plainName, toolKind } from "./tools.js";
@@ -128,9 +131,5 @@ function usageOf(data: Record<string, unknown>): Usage {
 }
 
 function briefOf({ command, path, pattern, url, message, description }: Record<string, unknown>): string {
-  const [line = ""] = String(command ?? path ?? pattern ?? url ?? message ?? description ?? "").split("\n");
-  return line.length > 120 ? `${line.slice(0, 119)}…` : line;
+  return firstLine(command ?? path ?? pattern ?? url ?? message ?? description);
 }
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -7,10 +7,12 @@
  * 2. A call for a summary is refused unless it may compact: its own switch does not keep it from that.
  * 3. What a sub-agent does has a parent: no boundary, and no window.
  */
+
 import type { StopWhy, TurnEnd } from "../../run/event.js";
 import { ONLY_SEGNO_TOOLS } from "../../tools/tools.js";
 import type { AgentSession, SessionOptions } from "../agent.js";
 import { findProcesses, MARKER, sweep } from "../processes.js";
+import { within } from "../within.js";
 import { type CopilotError, failedEnd, failedKind } from "./errors.js";
 import { EventStream } from "./events.js";
 import { providerOf } from "./provider.js";
@@ -263,11 +265,3 @@ class CopilotSession implements AgentSession {
 }
 
 const CRASHED: TurnEnd = { type: "crashed", message: "it was not started" };
-
-function within<T>(ms: number, promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("it does not answer")), ms);
-  });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
-}

@@ -1,8 +1,10 @@
 /** Copilot's names for tools, and what they are. */
+
 import type { ContentKind } from "../../context/ratios.js";
 import type { ToolKind } from "../../run/event.js";
 import { SERVER_NAME } from "../../tools/server-name.js";
 import type { ToolName } from "../../tools/tools.js";
+import { contentKindOf } from "../content-kinds.js";
 
 const PREFIX = `${SERVER_NAME}_`;
 
@@ -31,14 +33,4 @@ const KINDS: Record<string, ToolKind> = {
 
 export const toolKind = (name: string): ToolKind => (isOurs(name) ? "segno" : (KINDS[name] ?? "other"));
 
-const CONTENT: Partial<Record<ToolKind, ContentKind>> = {
-  shell: "bash",
-  edit: "edit",
-  read: "read",
-  search: "grep",
-  web: "web",
-  agent: "agent",
-  segno: "mcp",
-};
-
-export const contentKind = (name: string): ContentKind => CONTENT[toolKind(name)] ?? "other";
+export const contentKind = (name: string): ContentKind => contentKindOf(toolKind(name));

@@ -2,6 +2,7 @@
  * A home for one session: everything of the user's by links, and their settings with ours on top. Gemini CLI takes hooks from
  * files that only root may write, or from the user's own, and that one is not ours to change.
  */
+
 import {
   chmodSync,
   copyFileSync,
@@ -17,6 +18,7 @@ import {
 } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
+import { isObject } from "../is-object.js";
 import type { SessionDoor } from "../session-door.js";
 
 export const HOOK_TOOL = "hook";
@@ -109,8 +111,7 @@ function readSettings(file: string): Json {
   }
 }
 
-const objectIn = (value: unknown): Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : {};
+const objectIn = (value: unknown): Json => (isObject(value) ? value : {});
 const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
 /** What is run before each model call: it asks Segno, and says what it is told. */

@@ -1,9 +1,11 @@
 /** What opencode is started with: our tools, the plugin that asks us, and nothing that waits for a person. */
+
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { SERVER_NAME } from "../../tools/server-name.js";
 import type { SessionOptions } from "../agent.js";
+import { isObject } from "../is-object.js";
 import type { SessionDoor } from "../session-door.js";
 
 const REHEARSAL = "segno_rehearsal";
@@ -104,9 +106,6 @@ const pluginsIn = (text: string | undefined): unknown[] => {
   const { plugin } = objectIn(text);
   return Array.isArray(plugin) ? plugin : [];
 };
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function merged(under: Record<string, unknown>, over: Record<string, unknown>): Record<string, unknown> {
   const all = { ...under };

@@ -2,9 +2,11 @@
  * opencode's messages → observations. A message is reported when it is over, and then whole: its usage first, its tools
  * after it, in the order in which the model called them.
  */
+
 import type { Usage } from "../../run/event.js";
 import type { Observation } from "../agent.js";
 import { sizeOf } from "../content-size.js";
+import { firstLine } from "../first-line.js";
 import { shortHash } from "../short-hash.js";
 import type { OpencodeError } from "./errors.js";
 import { contentKind, plainName, TASK, toolKind } from "./tools.js";
@@ -165,6 +167,5 @@ export class MessageStream {
 }
 
 function briefOf({ command, filePath, pattern, url, description, message }: Record<string, unknown>): string {
-  const [line = ""] = String(command ?? filePath ?? pattern ?? url ?? description ?? message ?? "").split("\n");
-  return line.length > 120 ? `${line.slice(0, 119)}…` : line;
+  return firstLine(command ?? filePath ?? pattern ?? url ?? description ?? message);
 }
