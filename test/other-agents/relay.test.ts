@@ -15,7 +15,7 @@ const PLAN = {
 };
 const TASKS = Array.from({ length: 6 }, (_, n) => `1/1.${n + 1}`);
 const HOUR = 3_600;
-const later = (): string => String(Math.ceil(Date.now() / 1_000) + HOUR);
+const inSeconds = (seconds: number): number => Math.ceil(Date.now() / 1_000) + seconds;
 
 /** Limits are for accounts, not for keys: a made-up login. */
 const account = { CLAUDE_CODE_OAUTH_TOKEN: "sk-ant-oat01-made-up", ANTHROPIC_API_KEY: "" };
@@ -28,20 +28,20 @@ const speakerOf = ({ tools = [] }: ModelRequest): "claude" | "codex" | "opencode
       ? "opencode"
       : "codex";
 
-const LIMITS: Record<string, () => Reply> = {
-  claude: () => ({
+const LIMITS: Record<string, (reset?: number) => Reply> = {
+  claude: (reset = inSeconds(HOUR)) => ({
     type: "error",
     status: 429,
     error: "rate_limit_error",
     message: "limit reached",
     headers: {
       "anthropic-ratelimit-unified-status": "rejected",
-      "anthropic-ratelimit-unified-reset": later(),
+      "anthropic-ratelimit-unified-reset": String(reset),
       "anthropic-ratelimit-unified-representative-claim": "five_hour",
       "x-should-retry": "false",
     },
   }),
-  codex: () => ({
+  codex: (reset = inSeconds(HOUR)) => ({
     type: "error",
     status: 429,
     error: "usage_limit_reached",
@@ -49,7 +49,7 @@ const LIMITS: Record<string, () => Reply> = {
     headers: {
       "x-codex-primary-used-percent": "100",
       "x-codex-primary-window-minutes": "300",
-      "x-codex-primary-reset-at": later(),
+      "x-codex-primary-reset-at": String(reset),
     },
   }),
 };
@@ -64,6 +64,22 @@ function limited(): (request: ModelRequest, worker: Behaviour) => ReturnType<Beh
     calls.set(speaker, n);
     const limit = n > 2 ? LIMITS[speaker] : undefined;
     return limit === undefined ? worker(request) : limit();
+  };
+}
+
+/** From their second answer on each has its limit, until its moment has come. */
+function limitedUntil(
+  resets: Record<string, number>,
+): (request: ModelRequest, worker: Behaviour) => ReturnType<Behaviour> {
+  const calls = new Map<string, number>();
+  return (request, worker) => {
+    if ((request.tools ?? []).length === 0) return worker(request);
+    const speaker = speakerOf(request);
+    const n = (calls.get(speaker) ?? 0) + 1;
+    calls.set(speaker, n);
+    const reset = resets[speaker];
+    const isLimited = n > 1 && reset !== undefined && Date.now() < reset * 1_000;
+    return isLimited ? (LIMITS[speaker]?.(reset) ?? worker(request)) : worker(request);
   };
 }
 
@@ -86,6 +102,40 @@ describe.skipIf(!existsSync(CODEX) || !existsSync(OPENCODE))("the relay", () => 
     expect(git(place.repo, "status", "--porcelain")).toBe("");
     const report = await place.segno(["report"]).ended;
     expect(report.stdout).toContain("claude, then codex, then opencode");
+  });
+
+  test("the first takes over with the next phase, when its limit is lifted", async () => {
+    const reset = inSeconds(60);
+    const plan = planFiles([
+      // Done only when the limit is over; before its work it fails at once.
+      { id: "1", tasks: 2, gates: [`test -f out/1-2.txt && while [ "$(date +%s)" -le ${reset} ]; do sleep 0.2; done`] },
+      { id: "2", tasks: 2, dependsOn: ["1"], gates: ["test -f out/2-2.txt"] },
+    ]);
+    const repo = scratchRepo({ ...plan, ".segno/config.yaml": "fallback: [codex]\nrelay_after_minutes: 0\n" });
+    const place = await site({ repo, agent: "claude", others: ["codex"], behave: limitedUntil({ claude: reset }) });
+    const ended = await place.segno(["run", "PLAN.md", "--json"], { env: account }).ended;
+    expect(ended.code, `${ended.stdout.slice(-3_000)}\n${ended.stderr}`).toBe(0);
+    const who = eventsOf(ended).flatMap((event) =>
+      event.type === "session-started" ? [`${event.phase} ${event.agent}`] : [],
+    );
+    expect(who).toEqual(["1 claude", "1 codex", "2 claude"]);
+    expect([...new Set(place.done)].toSorted()).toEqual(["1/1.1", "1/1.2", "2/2.1", "2/2.2"]);
+  });
+
+  test("all of them limited: the run waits for whoever is back first", async () => {
+    const [soon, late] = [inSeconds(40), inSeconds(HOUR)];
+    const repo = scratchRepo({ ...PLAN, ".segno/config.yaml": "fallback: [codex]\nrelay_after_minutes: 0\n" });
+    const behave = limitedUntil({ claude: soon, codex: late });
+    const place = await site({ repo, agent: "claude", others: ["codex"], behave });
+    const ended = await place.segno(["run", "PLAN.md", "--json"], { env: account }).ended;
+    expect(ended.code, `${ended.stdout.slice(-3_000)}\n${ended.stderr}`).toBe(0);
+    const who = started(ended);
+    expect(who.slice(0, 2)).toEqual(["claude", "codex"]);
+    expect(who.at(-1)).toBe("claude");
+    const lifted = eventsOf(ended).find((event) => event.type === "limit-lifted");
+    expect(lifted).toMatchObject({ agent: "claude" });
+    expect(Date.parse(lifted?.at ?? "")).toBeGreaterThanOrEqual(soon * 1_000);
+    expect([...new Set(place.done)].toSorted()).toEqual(TASKS);
   });
 
   test("killed in the middle of it, it ends like an undisturbed run", async () => {
