@@ -16,7 +16,8 @@ async function ask(request: ModelRequest, env: Readonly<Record<string, string>>)
   const response = await fetch(`${env.ANTHROPIC_BASE_URL}/v1/messages`, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ ...request, stream: false }),
+    // Who asks is told from others by what their account gives them.
+    body: JSON.stringify({ ...request, model: env.WHO ?? request.model, stream: false }),
   });
   const { content, usage, error } = (await response.json()) as Answer;
   if (response.ok) return { type: "message", content, silent: Object.values(usage).every((count) => count === 0) };
