@@ -7,7 +7,7 @@ import { FORMATS } from "../plan/model.js";
 export const contextFlags = (command: Command): Command =>
   command
     .option("--json", "print the run's events, one JSON object a line")
-    .option("--agent <name>", `who does the work: ${agentNames().join(" or ")}`)
+    .option("--agent <name>", `who does the work: ${agentNames().join(", ")}, or "acp:command args"`)
     .option("--model <name>", "the model the agent uses")
     .option("--context-limit <tokens>", "cap the context window")
     .option("--context-threshold <percent>", "hand over at this percentage of the window (default 80)")

@@ -12,7 +12,7 @@ export function register(program: Command): void {
       "--from <file>",
       "make the plan of a document's headings and bullets, or of an issue's checklist; - reads standard input",
     )
-    .option("--agent <name>", `who does the work: ${agentNames().join(" or ")}`)
+    .option("--agent <name>", `who does the work: ${agentNames().join(", ")}, or "acp:command args"`)
     .option("--permission-mode <mode>", "what the agent may do without asking: all, edits, listed or auto")
     .option("--no-gates", "do not look for the project's own checks")
     .option("-y, --yes", "ask nothing: take what is found, and leave the rest open")
