@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import { agentNames } from "../../agents/registry.js";
+import { agentEntry, agentNames } from "../../agents/registry.js";
 import { readDebussy } from "../../config/debussy.js";
 import { configurationFile } from "../../config/document.js";
 import { findPlan } from "../../engine/find-plan.js";
@@ -48,7 +48,7 @@ export async function initCommand(flags: InitFlags): Promise<number> {
       `--permission-mode is "${flags.permissionMode}".`,
       `One of:\n${MODES.map((each) => `  ${each.name}  ${each.meaning}`).join("\n")}`,
     );
-  if (flags.agent !== undefined && !agentNames().includes(flags.agent))
+  if (flags.agent !== undefined && agentEntry(flags.agent) === undefined)
     return printFailure({ type: "unknown-agent", agent: flags.agent, known: agentNames() }, json);
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
