@@ -46,6 +46,7 @@ export function worker(options: WorkerOptions): (request: ModelRequest) => Reply
   };
 }
 
+const IN_THE_WAY = /^(?:File|Path) .*already exists/i;
 const NO_FOLDER = /^Parent directory .* does not exist/;
 const OPENING = /^Task (\S+):/;
 
@@ -98,6 +99,12 @@ function work(conversation: Conversation, options: WorkerOptions): Reply {
     return message(
       say("Its folder is missing: making it first."),
       call("Bash", { command: `mkdir -p '${dirname(String(refused.input.file_path))}'`, description: "Make a folder" }),
+    );
+  // And it overwrites none.
+  if (refused !== undefined && IN_THE_WAY.test(refused.result?.text ?? ""))
+    return message(
+      say("It is in the way: taking it away first."),
+      call("Bash", { command: `rm -f '${String(refused.input.file_path)}'`, description: "Take it away" }),
     );
   // Claude Code wants an existing file to be read before it is overwritten.
   if (refused !== undefined && OPENING.exec(last?.text ?? "")?.[1] === next.id) {

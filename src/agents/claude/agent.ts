@@ -1,5 +1,5 @@
 /** Claude Code, as the port sees it. */
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Agent } from "../agent.js";
 import { findProgram } from "../find-program.js";
@@ -60,9 +60,14 @@ const ACCOUNT = [
   "CLAUDE_CONFIG_DIR",
 ];
 
-/** Claude Code keeps one transcript per session, in a folder per project. */
+/**
+ * Claude Code keeps one transcript per session, in a folder per project. One that was ended before its first answer has a
+ * file, and is not found by it; nothing is lost with such a one.
+ */
 function hasTranscript(agentSession: string, env: Record<string, string>): boolean {
   const projects = join(env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? "", ".claude"), "projects");
   if (!existsSync(projects)) return false;
-  return readdirSync(projects).some((project) => existsSync(join(projects, project, `${agentSession}.jsonl`)));
+  return readdirSync(projects)
+    .map((project) => join(projects, project, `${agentSession}.jsonl`))
+    .some((file) => existsSync(file) && readFileSync(file, "utf8").includes('"type":"assistant"'));
 }
