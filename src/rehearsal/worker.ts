@@ -47,6 +47,7 @@ export function worker(options: WorkerOptions): (request: ModelRequest) => Reply
 }
 
 const IN_THE_WAY = /^(?:File|Path) .*already exists/i;
+const CLEARING = /^(?:rm -f|mkdir -p) '/;
 const NO_FOLDER = /^Parent directory .* does not exist/;
 const OPENING = /^Task (\S+):/;
 
@@ -120,7 +121,10 @@ function work(conversation: Conversation, options: WorkerOptions): Reply {
     return message(say(`Task ${next.id}: ${next.title}`), ...reports, ...beside(phase, next, path));
   const begun = turns.some((turn) => OPENING.exec(turn.text)?.[1] === next.id);
   if (!begun) options.onTask({ phase, task: next.id });
-  return message(say(`Task ${next.id}: ${next.title}`), ...reports, ...doTask(conversation, next, options));
+  // Only what was refused is done again.
+  const cleared = last?.calls.some((made) => made.name === "Bash" && CLEARING.test(String(made.input.command)));
+  const rest = cleared === true ? { ...options, charsPerTask: 0 } : options;
+  return message(say(`Task ${next.id}: ${next.title}`), ...reports, ...doTask(conversation, next, rest));
 }
 
 function doTask({ prompt, phase }: Conversation, task: GivenTask, { charsPerTask }: WorkerOptions): ReplyBlock[] {
