@@ -87,7 +87,9 @@ for (const { agent, program, title, window } of AGENTS)
     });
 
     test("killed at 20 moments and taken up again, it ends like an undisturbed run, and nothing is left running", async () => {
-      const args = ["run", "PLAN.md", "--json", "--context-limit", window];
+      // Copilot overwrites no file: a half-done one is taken away first, which needs some room.
+      const room = agent === "copilot" ? "32000" : window;
+      const args = ["run", "PLAN.md", "--json", "--context-limit", room];
       const undisturbed = await site({ repo: scratchRepo(PLAN), agent, charsPerTask: 9_000 });
       const whole = await undisturbed.segno(args).ended;
       expect(whole.code, `${whole.stdout.slice(-3_000)}\n${whole.stderr}`).toBe(0);
@@ -99,15 +101,12 @@ for (const { agent, program, title, window } of AGENTS)
         for (let k = moments.shift(); k !== undefined; k = moments.shift()) {
           const place = await site({ repo: scratchRepo(PLAN), agent, charsPerTask: 9_000 });
           const killed = await place.segno(args, { killAt: k }).ended;
-          const again = await place.segno(["resume", "--json", "--context-limit", window]).ended;
+          const again = await place.segno(["resume", "--json", "--context-limit", room]).ended;
           const first = eventsOf(killed)[0];
           const run = first?.type === "run-started" ? first.run : "";
           const left = await findProcesses((marker) => marker.startsWith(`${run}:`));
           const tree = git(place.repo, "ls-tree", "-r", "HEAD");
-          // Copilot overwrites no file: a half-done one is taken away first, and in so small a window the session after
-          // that does the task.
-          const most = TASKS.length + (agent === "copilot" ? 2 : 1);
-          const once = [...new Set(place.done)].length === TASKS.length && place.done.length <= most;
+          const once = [...new Set(place.done)].length === TASKS.length && place.done.length <= TASKS.length + 1;
           if (killed.signal !== "SIGKILL" || again.code !== 0 || tree !== truth || !once || left.length > 0)
             failures.push(
               `after event ${k}: ${killed.signal}, then ${again.code}; ${left.length} processes left; done ${place.done.join(" ")}; ${tree === truth ? "" : "another tree"}\n${again.stdout.slice(-1_500)}${again.stderr}`,
