@@ -106,7 +106,8 @@ for (const { agent, program, title, window } of AGENTS)
           const run = first?.type === "run-started" ? first.run : "";
           const left = await findProcesses((marker) => marker.startsWith(`${run}:`));
           const tree = git(place.repo, "ls-tree", "-r", "HEAD");
-          const once = [...new Set(place.done)].length === TASKS.length && place.done.length <= TASKS.length + 1;
+          // The one in flight, and one whose report was in the message that began it.
+          const once = [...new Set(place.done)].length === TASKS.length && place.done.length <= TASKS.length + 2;
           if (killed.signal !== "SIGKILL" || again.code !== 0 || tree !== truth || !once || left.length > 0)
             failures.push(
               `after event ${k}: ${killed.signal}, then ${again.code}; ${left.length} processes left; done ${place.done.join(" ")}; ${tree === truth ? "" : "another tree"}\n${again.stdout.slice(-1_500)}${again.stderr}`,
