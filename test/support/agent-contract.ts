@@ -30,6 +30,8 @@ interface Opened {
   agent: Agent;
   env: Record<string, string>;
   agentSession: () => string;
+  /** Ends all its processes, as somebody else would; how many there were. */
+  kill: () => Promise<number>;
 }
 
 /** What differs from agent to agent, and what one cannot do: said in the name of the test that would need it. */
@@ -45,6 +47,8 @@ export interface About {
   writes: string;
   /** The price of the contract's model, where it knows it. */
   price: object | undefined;
+  /** Whether it is a process of its own. */
+  isProcess: boolean;
   /** Whether a start takes seconds of a core: CI leaves to `test:agents` what it has another of, then. */
   startsSlowly: boolean;
 }
@@ -57,6 +61,7 @@ const CLAUDE: About = {
   shell: "Bash",
   writes: "Write",
   price: { input: 3, output: 15, cacheWrite: 3.75 },
+  isProcess: true,
   startsSlowly: false,
 };
 
@@ -138,6 +143,11 @@ async function openWith(
       const swept = await session.close();
       expect(await findProcesses((candidate) => candidate === marker)).toEqual([]);
       return swept;
+    },
+    kill: async () => {
+      const found = await findProcesses((candidate) => candidate === marker);
+      for (const { pid } of found) process.kill(pid, "SIGKILL");
+      return found.length;
     },
     agentSession: () => {
       const ready = observations.find((observation) => observation.type === "ready");
@@ -348,6 +358,19 @@ export const agentContract = (name: string, make: MakeAgent, own: Partial<About>
       await session.send("Go.");
       expect(await session.close()).toBeGreaterThan(0);
     });
+
+    test.skipIf(!about.isProcess)(
+      "killed in the middle of a turn, it has crashed, and nothing is left of it",
+      async () => {
+        const session = await open(make, () => message(bash("echo > there; sleep 1000")));
+        const over = session.send("Go.");
+        await vi.waitFor(() => expect(existsSync(join(session.cwd, "there"))).toBe(true), { timeout: 90_000 });
+        expect(await session.kill()).toBeGreaterThan(0);
+        expect(await over).toMatchObject({ type: "crashed" });
+        expect(await session.send("Go on.")).toMatchObject({ type: "crashed" });
+        await session.close();
+      },
+    );
 
     test("a conversation is taken up again by its id", async () => {
       const first = await open(make, (_, n) => (n === 1 ? message(bash("echo remember-me")) : DONE));

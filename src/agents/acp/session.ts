@@ -233,6 +233,8 @@ class AcpSession implements AgentSession {
       const why = readOnly ? "this session only judges" : `permission_mode: ${permissions} does not allow it`;
       handlers.observe({ type: "refused", tool: nameOf(call), why });
     }
+    // One that keeps a record tells of a tool only when it has ended.
+    if (allowed && this.#recipe.record !== undefined) handlers.observe({ type: "tool-started", id: call.toolCallId });
     return answerFor(options, allowed);
   }
 

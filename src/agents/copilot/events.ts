@@ -37,6 +37,11 @@ export class EventStream {
     this.#observe({ type: "meter", input });
   }
 
+  /** Of a tool that runs; empty where it is not known. */
+  nameOf(id: string): string {
+    return this.#running.get(id)?.name ?? "";
+  }
+
   take({ type, data, agentId }: CopilotEvent): void {
     const subagent = agentId !== undefined;
     switch (type) {

@@ -29,6 +29,7 @@ import { isOurs, toolKind, toolName } from "./tools.js";
 
 const SETTLE_MS = 3_000;
 const START_MS = 60_000;
+const LOOK_MS = 500;
 const REHEARSAL_MODEL = "stand-in";
 const COMPACTION = "conversation-compaction";
 
@@ -82,7 +83,10 @@ class CopilotSession implements AgentSession {
     try {
       await within(START_MS, client.start());
       const [main] = await findProcesses((each) => each === marker);
-      if (main !== undefined) handlers.spawned(main.pid);
+      if (main !== undefined) {
+        handlers.spawned(main.pid);
+        this.#watch(main.pid);
+      }
       const config = this.#config(sdk, provider);
       const opened = resume === undefined ? client.createSession(config) : client.resumeSession(resume, config);
       this.#session = await within(START_MS, opened);
@@ -91,6 +95,15 @@ class CopilotSession implements AgentSession {
       this.#ended(error instanceof Error ? error.message : String(error));
     }
   }
+
+  /** Nothing in the SDK tells that its runtime is gone. */
+  #watch(pid: number): void {
+    this.#watching = setInterval(() => {
+      if (!isAlive(pid)) this.#ended("the agent's process ended");
+    }, LOOK_MS);
+    this.#watching.unref();
+  }
+  #watching: NodeJS.Timeout | undefined;
 
   #config(sdk: Sdk, provider: Record<string, unknown> | undefined): SessionConfig {
     const { cwd, env, model, isolated, compacts, deniedTools, tools } = this.#options;
@@ -148,6 +161,7 @@ class CopilotSession implements AgentSession {
   async close(): Promise<number> {
     const client = this.#client;
     this.#client = undefined;
+    clearInterval(this.#watching);
     if (client !== undefined)
       await Promise.race([
         client.stop().catch(() => {}),
@@ -244,9 +258,10 @@ class CopilotSession implements AgentSession {
   }
 
   /** Nobody is there to be asked: what the level allows is allowed, this once. */
-  #permissionAsked({ kind }: PermissionRequest): ReturnType<SessionConfig["onPermissionRequest"]> {
-    const { permissions, handlers } = this.#options;
-    if (permissions !== "listed") return { kind: "approve-once" };
+  #permissionAsked({ kind, toolCallId }: PermissionRequest): ReturnType<SessionConfig["onPermissionRequest"]> {
+    const { permissions, handlers, allowedTools } = this.#options;
+    const isListed = allowedTools.includes(this.#events.nameOf(toolCallId ?? ""));
+    if (permissions !== "listed" || isListed) return { kind: "approve-once" };
     const why = `permission_mode: ${permissions} does not allow it`;
     handlers.observe({ type: "refused", tool: kind, why });
     return { kind: "reject", feedback: why };
@@ -261,6 +276,14 @@ class CopilotSession implements AgentSession {
   #ended(why: string): void {
     this.#gone ??= { type: "crashed", message: why };
     this.#settle(this.#gone);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
   }
 }
 
