@@ -18,10 +18,10 @@ import {
 } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
+import { askSource } from "../hook-script.js";
 import { isObject } from "../is-object.js";
 import type { SessionDoor } from "../session-door.js";
 
-export const HOOK_TOOL = "hook";
 const SETTINGS = "settings.json";
 const PROJECTS = "projects.json";
 const HOOK = "segno-hook.mjs";
@@ -115,24 +115,9 @@ const objectIn = (value: unknown): Json => (isObject(value) ? value : {});
 const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
 /** What is run before each model call: it asks Segno, and says what it is told. */
-const hookSource = ({ url, token }: SessionDoor): string => `
+const hookSource = (door: SessionDoor): string => `
 import { readFileSync } from "node:fs";
+${askSource(door)}
 const { session_id, transcript_path, llm_request } = JSON.parse(readFileSync(0, "utf8"));
-const given = { session: session_id, transcript: transcript_path, model: llm_request?.model };
-const response = await fetch(${JSON.stringify(url)}, {
-  method: "POST",
-  headers: {
-    authorization: ${JSON.stringify(`Bearer ${token}`)},
-    "content-type": "application/json",
-    accept: "application/json, text/event-stream",
-  },
-  body: JSON.stringify({
-    jsonrpc: "2.0",
-    id: 1,
-    method: "tools/call",
-    params: { name: ${JSON.stringify(HOOK_TOOL)}, arguments: given },
-  }),
-});
-const { result } = await response.json();
-process.stdout.write(result.content[0].text);
+process.stdout.write(await ask({ session: session_id, transcript: transcript_path, model: llm_request?.model }));
 `;

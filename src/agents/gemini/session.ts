@@ -1,8 +1,9 @@
 /** A session of Gemini CLI: the protocol's, with a hook that asks before each model call and its own record of usage. */
 import { openAcpSession } from "../acp/session.js";
 import type { AgentSession, SessionOptions } from "../agent.js";
+import { HOOK_TOOL } from "../hook-script.js";
 import { openSessionDoor } from "../session-door.js";
-import { HOOK_TOOL, makeHome } from "./home.js";
+import { makeHome } from "./home.js";
 import { WINDOW } from "./models.js";
 import { Transcript } from "./transcript.js";
 

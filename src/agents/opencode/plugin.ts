@@ -2,11 +2,13 @@
  * What opencode loads beside the user's own plugins: before each model call, each tool and each permission it asks Segno,
  * and waits for the answer.
  */
+
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { askSource } from "../hook-script.js";
+import type { SessionDoor } from "../session-door.js";
 
-export const HOOK_TOOL = "hook";
 /** How a refusal begins: opencode tells its model errors of tools as texts like any other. */
 const REFUSED = "Tool refused:";
 
@@ -27,25 +29,7 @@ export interface HookAnswer {
   refusal?: string | undefined;
 }
 
-const source = (url: string, token: string): string => `
-const ask = async (given) => {
-  const response = await fetch(${JSON.stringify(url)}, {
-    method: "POST",
-    headers: {
-      authorization: ${JSON.stringify(`Bearer ${token}`)},
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-    },
-    body: JSON.stringify({
-      jsonrpc: "2.0",
-      id: 1,
-      method: "tools/call",
-      params: { name: ${JSON.stringify(HOOK_TOOL)}, arguments: given },
-    }),
-  });
-  const { result } = await response.json();
-  return JSON.parse(result.content[0].text);
-};
+const source = (door: Pick<SessionDoor, "url" | "token">): string => `${askSource(door)}
 export default {
   id: "segno",
   server: async () => ({
@@ -53,7 +37,7 @@ export default {
       if (agent !== "title") await ask({ at: "before", session, model: { id: model.id, limit: model.limit } });
     },
     "tool.execute.before": async ({ tool: name, sessionID: session, callID: id }, { args: input }) => {
-      const { refusal } = await ask({ at: "tool", session, name, id, input });
+      const { refusal } = JSON.parse(await ask({ at: "tool", session, name, id, input }));
       if (refusal !== undefined) throw new Error(${JSON.stringify(`${REFUSED} `)} + refusal);
     },
     "tool.execute.after": async ({ sessionID: session, callID: id }) => {
@@ -64,9 +48,9 @@ export default {
 `;
 
 /** In a folder that only the user can read: the token is in it. */
-export function writePlugin({ url, token }: { url: string; token: string }): { folder: string; file: string } {
+export function writePlugin(door: Pick<SessionDoor, "url" | "token">): { folder: string; file: string } {
   const folder = mkdtempSync(join(tmpdir(), "segno-opencode-"));
   const file = join(folder, "segno.js");
-  writeFileSync(file, source(url, token), { mode: 0o600 });
+  writeFileSync(file, source(door), { mode: 0o600 });
   return { folder, file };
 }

@@ -14,13 +14,14 @@ import { rmSync } from "node:fs";
 import type { StopWhy, TurnEnd } from "../../run/event.js";
 import { ONLY_SEGNO_TOOLS, type SegnoTools } from "../../tools/tools.js";
 import type { AgentSession, SessionOptions } from "../agent.js";
+import { HOOK_TOOL } from "../hook-script.js";
 import { diesWithParent, MARKER, sweep } from "../processes.js";
 import { openSessionDoor, type SessionDoor } from "../session-door.js";
 import { Api, ApiError, freePort } from "./api.js";
 import { environment, modelOf, seedHome } from "./config.js";
 import { failedEnd, retryOf } from "./errors.js";
 import { type Message, MessageStream } from "./messages.js";
-import { HOOK_TOOL, type HookAnswer, type HookInput, type Limit, writePlugin } from "./plugin.js";
+import { type HookAnswer, type HookInput, type Limit, writePlugin } from "./plugin.js";
 import { isOurs, toolKind } from "./tools.js";
 
 const START_MS = 90_000;
