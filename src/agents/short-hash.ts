@@ -1,4 +1,4 @@
-/** A few characters that differ when the values do. */
+/** A few characters that differ when the values do, and tell nothing of them. */
 import { createHash } from "node:crypto";
 
 export const shortHash = (value: unknown): string =>

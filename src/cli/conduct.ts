@@ -1,5 +1,4 @@
 /** Conducts a run, shows it, and ends with its exit code. */
-import { conductRun } from "../engine/conduct.js";
 import { isFileSystemError } from "../engine/file-system.js";
 import type { HeldRun } from "../engine/held-run.js";
 import type { RunState } from "../run/state.js";
@@ -8,8 +7,6 @@ import { forecastReport } from "../view/context-report.js";
 import { failureLines } from "../view/failure.js";
 import { figuresOf, type RunFigures } from "../view/report.js";
 import { summaryTable } from "../view/summary.js";
-import { mountPage } from "../web/routes.js";
-import { Runs } from "../web/runs.js";
 import { attach } from "./attach.js";
 import { isInBackground, sayRun } from "./background.js";
 import { openInBrowser } from "./browser.js";
@@ -35,6 +32,10 @@ export async function conduct(
   { json, dashboard, screen }: ConductOptions,
 ): Promise<number> {
   signals.conducting(held);
+  // A server and all it needs: only for who conducts.
+  const { conductRun } = await import("../engine/conduct.js");
+  const { mountPage } = await import("../web/routes.js");
+  const { Runs } = await import("../web/runs.js");
   view.follow(() => held.run.state);
   const { store, top } = held;
   const { run } = held.run.state;

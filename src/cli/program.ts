@@ -1,6 +1,7 @@
 /** The program: its help, its exit codes, and the commands, which register themselves. */
 import { Command } from "commander";
 import { EXIT, end } from "./exit.js";
+import { endWithReader } from "./output.js";
 import { printFailure } from "./print-failure.js";
 import * as agent from "./registered/agent.js";
 import * as audit from "./registered/audit.js";
@@ -85,6 +86,7 @@ Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or p
 }
 
 export async function runProgram(version: string): Promise<void> {
+  endWithReader();
   if (process.platform === "win32") {
     process.exitCode = printFailure({ type: "windows" }, false);
     return;

@@ -120,7 +120,8 @@ export function sessionIssued(state: Folding, command: Extract<Command, { type: 
   const failing = before?.step === "verifying" ? failingIn(before.attempt, before.results) : [];
   const issues = purpose === "remediate" ? issuesOf(failing) : 0;
   const agent = command.agent ?? state.config.agent;
-  state.sessions.set(id, { step: "starting", id, phase, attempt, purpose, agent, ...NOTHING_YET, issues });
+  // What is spread comes first: V8 then copies it whole, and every later change of the session, too.
+  state.sessions.set(id, { ...NOTHING_YET, step: "starting", id, phase, attempt, purpose, agent, issues });
   changePhase(state, phase, (before) => withSession(before, id, purpose));
 }
 
@@ -199,21 +200,20 @@ export function callMade(state: Folding, event: FactOf<"call-made"> & RunEvent):
   changeSession(state, event, (session) => {
     const used = addUsage(session.usage, usage);
     if (subagent) return { ...session, usage: used };
+    const { checkpointUsage, step } = session;
     const firstPrompt = session.firstPrompt ?? prompt;
-    const { checkpointUsage } = session;
-    return {
-      ...session,
-      usage: used,
-      calls: session.calls + 1,
-      firstPrompt,
-      carried: session.carried + Math.max(0, prompt - firstPrompt),
-      firstCall: session.calls === 0 ? usage : session.firstCall,
-      checkpointUsage:
-        session.step === "checkpointing" ? addUsage(checkpointUsage ?? NO_USAGE, usage) : checkpointUsage,
-      lastTokens: reading.tokens,
-      lastAt: event.at,
-      peakPercent: Math.max(session.peakPercent, reading.percent),
-    };
+    // One by one: with so many keys twice as fast as in one literal, and this is folded most often of all.
+    const next = { ...session };
+    next.usage = used;
+    next.calls++;
+    next.firstPrompt = firstPrompt;
+    next.carried += Math.max(0, prompt - firstPrompt);
+    if (session.calls === 0) next.firstCall = usage;
+    if (step === "checkpointing") next.checkpointUsage = addUsage(checkpointUsage ?? NO_USAGE, usage);
+    next.lastTokens = reading.tokens;
+    next.lastAt = event.at;
+    next.peakPercent = Math.max(session.peakPercent, reading.percent);
+    return next;
   });
 }
 

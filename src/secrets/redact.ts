@@ -1,9 +1,12 @@
 /** Secrets are taken out before anything is written: known token forms, and the values of secret-looking variables. */
-import { SECRET_FORMS, TOKEN_OF_A_LOGIN } from "./forms.js";
+import { SECRET_FORMS, type SecretForm, TOKEN_OF_A_LOGIN } from "./forms.js";
 
-const FORMS = [TOKEN_OF_A_LOGIN, ...SECRET_FORMS.map(({ sure, wide }) => wide ?? sure)].map(
-  (form) => new RegExp(form.source, form.flags.includes("i") ? "gi" : "g"),
-);
+type Form = Omit<SecretForm, "what">;
+
+const FORMS = [{ sure: TOKEN_OF_A_LOGIN }, ...SECRET_FORMS].map(({ sure, wide = sure, needs = "" }: Form) => ({
+  form: new RegExp(wide.source, wide.flags.includes("i") ? "gi" : "g"),
+  needs,
+}));
 /** Shorter values are words as often as secrets: taking "postgres" out of every text would help nobody. */
 const SHORTEST_SECRET = 16;
 const SECRET_NAME = /(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL)S?$/i;
@@ -20,16 +23,17 @@ export function redactor(env: Readonly<Record<string, string | undefined>>): Red
   return (text) => {
     let clean = text;
     for (const value of values) clean = clean.replaceAll(value, GONE);
-    for (const form of FORMS) clean = clean.replace(form, GONE);
+    for (const { form, needs } of FORMS) if (clean.includes(needs)) clean = clean.replace(form, GONE);
     return clean;
   };
 }
 
-/** A copy of a value with every string in it redacted; the same object where nothing was found. */
-export function redactDeep<T>(value: T, redact: Redact): T {
-  const text = JSON.stringify(value);
-  if (text === undefined || redact(text) === text) return value;
-  return walk(value, redact) as T;
+/** A copy of a value with every string in it redacted; the same object where nothing was found. With its JSON. */
+export function redactDeep<T extends object>(value: T, redact: Redact): { clean: T; json: string } {
+  const json = JSON.stringify(value);
+  if (redact(json) === json) return { clean: value, json };
+  const clean = walk(value, redact) as T;
+  return { clean, json: JSON.stringify(clean) };
 }
 
 function walk(value: unknown, redact: Redact): unknown {

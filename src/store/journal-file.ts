@@ -172,8 +172,10 @@ export class FileJournal implements Journal {
     for (const fact of facts) {
       const seq = this.#seq + events.length + 1;
       const event = { v: EVENT_VERSION, seq, at, epoch: this.#lease.epoch, ...fact } as RunEvent;
-      const clean = FRAME.has(event.type) ? event : redactDeep(event, this.#lease.redact);
-      const encoded = encodeLine(clean, sum);
+      const { clean, json } = FRAME.has(event.type)
+        ? { clean: event, json: JSON.stringify(event) }
+        : redactDeep(event, this.#lease.redact);
+      const encoded = encodeLine(json, sum);
       events.push(clean);
       lines += encoded.line;
       sum = encoded.sum;

@@ -3,18 +3,17 @@
  * flipped bit, a lost line and a torn end are all found, and every line stays plain JSON for other tools.
  */
 import { crc32 } from "node:zlib";
-import type { RunEvent } from "../run/event.js";
 
 const TAIL = /^(.*),"sum":"([0-9a-f]{8})"\}$/s;
 
-export function encodeLine(event: RunEvent, previousSum: string): { line: string; sum: string } {
-  const body = JSON.stringify(event).slice(0, -1);
+/** `json`: the event as JSON. */
+export function encodeLine(json: string, previousSum: string): { line: string; sum: string } {
+  const body = json.slice(0, -1);
   const sum = checksum(body, previousSum);
   return { line: `${body},"sum":"${sum}"}\n`, sum };
 }
 
-/** Undefined where the line is not what was written. */
-/** Of whatever version it is. */
+/** Of whatever version it is; undefined where the line is not what was written. */
 export function decodeLine(
   line: string,
   previousSum: string,

@@ -167,7 +167,7 @@ class MemoryJournal implements Journal {
     let at = this.#now().toISOString();
     if (at < last) at = last;
     const event = { v: EVENT_VERSION, seq, at, epoch: this.#lease.epoch, ...fact } as RunEvent;
-    return FRAME.has(event.type) ? event : redactDeep(event, this.#lease.redact);
+    return FRAME.has(event.type) ? event : redactDeep(event, this.#lease.redact).clean;
   }
 
   #ship(facts: readonly Fact[]): RunEvent[] {

@@ -9,8 +9,8 @@
 import type { Usage } from "../../run/event.js";
 import type { Observation } from "../agent.js";
 import { sizeOf } from "../content-size.js";
+import { fingerprint } from "../fingerprint.js";
 import { isObject } from "../is-object.js";
-import { shortHash } from "../short-hash.js";
 import { briefOf, contentKind, isOk, isOver, kindOf, nameOf, type ToolCall } from "./tools.js";
 
 interface Call {
@@ -188,9 +188,10 @@ export class Updates {
       brief: briefOf(call),
       ok: isOk(call) && known?.ok !== false,
       subagent: false,
-      call: shortHash([call.title, rawInput]),
-      result: shortHash(content ?? rawOutput),
-      edit: kind === "edit" ? { file: call.locations?.[0]?.path ?? briefOf(call), to: shortHash(content) } : undefined,
+      call: fingerprint([call.title, rawInput]),
+      result: fingerprint(content ?? rawOutput),
+      edit:
+        kind === "edit" ? { file: call.locations?.[0]?.path ?? briefOf(call), to: fingerprint(content) } : undefined,
     });
   }
 

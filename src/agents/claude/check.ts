@@ -1,7 +1,7 @@
 /** Whether Claude Code can be started and is logged in, found out without a model call. */
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { query, type SDKUserMessage } from "@anthropic-ai/claude-agent-sdk";
+import type { SDKUserMessage } from "@anthropic-ai/claude-agent-sdk";
 import type { AgentCheck } from "../agent.js";
 import { MARKER, sweep } from "../processes.js";
 import { PromptQueue } from "../prompt-queue.js";
@@ -19,6 +19,7 @@ export async function checkClaude(
   const marker = `check:${randomUUID()}`;
   const prompts = new PromptQueue<SDKUserMessage>();
   try {
+    const { query } = await import("@anthropic-ai/claude-agent-sdk");
     const asked = query({
       prompt: prompts,
       options: {

@@ -8,13 +8,12 @@
  * 3. A turn is over with its result message and an empty set of background tasks, not before.
  */
 import { spawn } from "node:child_process";
-import {
-  type Options,
-  type Query,
-  query,
-  type SDKAssistantMessageError,
-  type SDKMessage,
-  type SDKUserMessage,
+import type {
+  Options,
+  Query,
+  SDKAssistantMessageError,
+  SDKMessage,
+  SDKUserMessage,
 } from "@anthropic-ai/claude-agent-sdk";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { StopWhy, TurnEnd } from "../../run/event.js";
@@ -50,10 +49,10 @@ const ENCLOSING =
 
 const SETTLE_MS = 2_000;
 
-/** The neutral levels in its own words. */
 /** Where a rehearsal names none: its window is as large as the stand-in's. */
 const REHEARSAL_MODEL = "claude-sonnet-4-5";
 
+/** The neutral levels in its own words. */
 const MODES: Record<PermissionLevel, NonNullable<Options["permissionMode"]>> = {
   all: "bypassPermissions",
   edits: "acceptEdits",
@@ -63,7 +62,7 @@ const MODES: Record<PermissionLevel, NonNullable<Options["permissionMode"]>> = {
 
 export async function openSession(options: SessionOptions, executable: string | undefined): Promise<AgentSession> {
   const session = new ClaudeSession(options);
-  session.start(executable);
+  await session.start(executable);
   return session;
 }
 
@@ -88,7 +87,8 @@ class ClaudeSession implements AgentSession {
     this.#stream = new ClaudeStream(options.handlers.observe);
   }
 
-  start(executable: string | undefined): void {
+  async start(executable: string | undefined): Promise<void> {
+    const { query } = await import("@anthropic-ai/claude-agent-sdk");
     this.#query = query({ prompt: this.#prompts, options: this.#queryOptions(executable) });
     this.#pump = this.#consume(this.#query);
   }

@@ -4,7 +4,7 @@ import type { MeterInput } from "../../context/meter.js";
 import type { Usage } from "../../run/event.js";
 import type { Observation } from "../agent.js";
 import { sizeOf } from "../content-size.js";
-import { shortHash } from "../short-hash.js";
+import { fingerprint } from "../fingerprint.js";
 import { briefOf } from "./brief.js";
 import { contentKind, plainName, toolKind } from "./tools.js";
 
@@ -154,7 +154,7 @@ export class ClaudeStream {
         said.toolInput += JSON.stringify(block.input).length;
         said.toolCalls++;
         const { name, input } = block;
-        const traced = { hash: shortHash([name, input]), edit: editOf(name, input) };
+        const traced = { hash: fingerprint([name, input]), edit: editOf(name, input) };
         this.#callOfTool.set(block.id, { call, name, brief: briefOf(name, input), ...traced });
         this.#observe({ type: "tool-started", id: block.id });
       }
@@ -184,7 +184,7 @@ export class ClaudeStream {
         ok: block.is_error !== true,
         subagent,
         call: tool?.hash ?? "",
-        result: shortHash(block.content),
+        result: fingerprint(block.content),
         edit: tool?.edit,
       });
       this.#results.add(id);
@@ -200,7 +200,7 @@ function editOf(name: string, input: unknown): { file: string; to: string } | un
   if (toolKind(name) !== "edit") return undefined;
   const { file_path, notebook_path, ...what } = input as Record<string, unknown>;
   const { old_string: _, ...to } = what;
-  return { file: String(file_path ?? notebook_path ?? ""), to: shortHash(to) };
+  return { file: String(file_path ?? notebook_path ?? ""), to: fingerprint(to) };
 }
 
 const usageOf = (usage: ApiUsage): Usage => ({

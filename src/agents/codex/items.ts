@@ -3,8 +3,8 @@
 import type { ToolName } from "../../tools/tools.js";
 import type { Observation } from "../agent.js";
 import { sizeOf } from "../content-size.js";
+import { fingerprint } from "../fingerprint.js";
 import { firstLine } from "../first-line.js";
-import { shortHash } from "../short-hash.js";
 import { contentKind, PATCH, plainName, SHELL, toolKind, toolName } from "./tools.js";
 
 export interface Item {
@@ -125,8 +125,8 @@ export class ItemStream {
       brief: briefOf(name, input),
       ok,
       subagent: false,
-      call: shortHash([name, input]),
-      result: shortHash(output),
+      call: fingerprint([name, input]),
+      result: fingerprint(output),
       edit: editOf(name, input),
     });
   }
@@ -172,5 +172,5 @@ const patchedFile = (input: unknown): string | undefined =>
 
 function editOf(name: string, input: unknown): { file: string; to: string } | undefined {
   if (toolKind(name) !== "edit") return undefined;
-  return { file: patchedFile(input) ?? "", to: shortHash(input) };
+  return { file: patchedFile(input) ?? "", to: fingerprint(input) };
 }

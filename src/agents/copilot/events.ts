@@ -3,9 +3,9 @@
 import type { Usage } from "../../run/event.js";
 import type { Observation } from "../agent.js";
 import { sizeOf } from "../content-size.js";
+import { fingerprint } from "../fingerprint.js";
 import { firstLine } from "../first-line.js";
 import { isObject } from "../is-object.js";
-import { shortHash } from "../short-hash.js";
 import type { CopilotEvent } from "./sdk.js";
 import { contentKind, plainName, toolKind } from "./tools.js";
 
@@ -105,9 +105,9 @@ export class EventStream {
       brief: briefOf(input),
       ok: data.success === true && (typeof exit !== "number" || exit === 0),
       subagent,
-      call: shortHash([name, input]),
-      result: shortHash(result),
-      edit: kind === "edit" ? { file: String(input.path ?? ""), to: shortHash(input) } : undefined,
+      call: fingerprint([name, input]),
+      result: fingerprint(result),
+      edit: kind === "edit" ? { file: String(input.path ?? ""), to: fingerprint(input) } : undefined,
     });
   }
 

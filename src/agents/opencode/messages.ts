@@ -6,8 +6,8 @@
 import type { Usage } from "../../run/event.js";
 import type { Observation } from "../agent.js";
 import { sizeOf } from "../content-size.js";
+import { fingerprint } from "../fingerprint.js";
 import { firstLine } from "../first-line.js";
-import { shortHash } from "../short-hash.js";
 import type { OpencodeError } from "./errors.js";
 import { contentKind, plainName, TASK, toolKind } from "./tools.js";
 
@@ -159,9 +159,9 @@ export class MessageStream {
       brief: briefOf(input),
       ok: state?.status === "completed" && (exit === undefined || exit === 0),
       subagent: false,
-      call: shortHash([name, input]),
-      result: shortHash(output),
-      edit: toolKind(name) === "edit" ? { file: String(input.filePath ?? ""), to: shortHash(input) } : undefined,
+      call: fingerprint([name, input]),
+      result: fingerprint(output),
+      edit: toolKind(name) === "edit" ? { file: String(input.filePath ?? ""), to: fingerprint(input) } : undefined,
     });
   }
 }
