@@ -1,13 +1,31 @@
+import { mkdirSync, statfsSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** What needs the build, a real agent, a terminal or a browser; everything else is fast. */
+/** Temporary folders in memory, where there is much of it: thousands of small files are written and synchronised. */
+const MEMORY = "/dev/shm";
+const ROOM = 8e9;
+if (process.env.TMPDIR === undefined && roomIn(MEMORY) > ROOM) {
+  process.env.TMPDIR = `${MEMORY}/segno-tests`;
+  mkdirSync(process.env.TMPDIR, { recursive: true });
+}
+
+function roomIn(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return 0;
+  }
+}
+
+/** What needs the build, a real agent, a terminal or a browser, or more time than one waits at a save; all else is fast. */
 const REAL = [
   "test/agents/claude*.test.ts",
   "test/cli/**/*.test.ts",
   "test/compat/**/*.test.ts",
   "test/crash/**/*.test.ts",
-  "test/engine/{boundary,checkpoint,compaction,door,handover,aside-kill,night,night-kill,real,revive,stuck,survive,verify}.test.ts",
+  "test/engine/{boundary,checkpoint,compaction,door,handover,harm,aside-kill,night,night-kill,policies,revive,stuck,survive,train,verify}.test.ts",
   "test/git/{commits,properties}.test.ts",
   "test/other-agents/{codex,opencode,short}.test.ts",
   "test/pictures.test.ts",

@@ -315,7 +315,7 @@ export const agentContract = (name: string, make: MakeAgent, own: Partial<About>
       await close();
     });
 
-    test("a session that only judges changes nothing, and can report", async () => {
+    also("a session that only judges changes nothing, and can report", async () => {
       const progress = await ours("progress");
       const session = await open(
         make,
@@ -349,7 +349,7 @@ export const agentContract = (name: string, make: MakeAgent, own: Partial<About>
       await session.close();
     });
 
-    test("what it started in the background is gone after its end", async () => {
+    also("what it started in the background is gone after its end", async () => {
       // The shell may not end before it is in a group of its own: some agents end the command's.
       const background = "setsid sh -c 'echo > there; exec sleep 1000' > /dev/null 2>&1 &";
       const session = await open(make, (_, n) =>
