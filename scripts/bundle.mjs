@@ -90,7 +90,7 @@ const commandLine = await bundled(
     "agents/registry": join(top, "src/agents/registry.ts"),
   },
   // All in one folder, so that what stands beside them is found from each.
-  { format: "cjs", entryFileNames: "[name].js", chunkFileNames: "cli/[name]-[hash].js" },
+  { format: "cjs", strict: true, entryFileNames: "[name].js", chunkFileNames: "cli/[name]-[hash].js" },
   [
     wideCharactersLate,
     importsByFile,

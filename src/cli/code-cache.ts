@@ -3,14 +3,18 @@
  * once: reading and compiling them is most of what a short command does.
  *
  * Invariants
- * 1. What is kept is named after the text it was made from and the Node that made it; anything else is not looked at.
- * 2. A file that is loaded here and one that is loaded by `require` are the same one.
- * 3. Whatever goes wrong with what is kept costs time, never the command.
+ * 1. What is kept is code. It is only taken from a folder that nobody but its owner can write, who is the user, or whoever
+ *    owns the program itself.
+ * 2. It is named after the text it was made from and the Node that made it, and carries a sum of its own: V8 checks
+ *    neither, and ends the process where it is damaged.
+ * 3. A file that is loaded here and one that is loaded by `require` are the same one.
+ * 4. Whatever goes wrong with what is kept costs time, never the command.
  */
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { Script } from "node:vm";
 import { crc32 } from "node:zlib";
 
@@ -22,21 +26,29 @@ type Run = (
   folder: string,
 ) => void;
 
-const KEPT = `code-cache/${process.version}-${process.arch}`;
+const NODE = `${process.version}-${process.arch}`;
+const OTHERS_WRITE = 0o022;
+const SUM_BYTES = 4;
 
 export class CodeCache {
   readonly #require: NodeJS.Require;
-  /** Beside the bundle, where that can be written; else the user's own. */
+  readonly #top: string;
+  /** Beside the program; else the user's own. */
   readonly #folders: readonly string[];
-  readonly #from: string;
+  readonly #trusted: string[];
   readonly #fresh: { name: string; script: Script }[] = [];
 
   /** `top`: the folder that holds the bundle. */
   constructor(top: string) {
+    this.#top = top;
     this.#require = createRequire(join(top, "any.js"));
-    const own = process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache");
-    this.#folders = [join(top, KEPT), join(own, "segno", KEPT)];
-    this.#from = this.#folders.find((folder) => existsSync(folder)) ?? (this.#folders[0] as string);
+    const { XDG_CACHE_HOME: named = "" } = process.env;
+    const own = named === "" ? join(homedir(), ".cache") : named;
+    // One that is not absolute would be in the folder where the command is called: anyone's.
+    this.#folders = [top, ...(isAbsolute(own) ? [join(own, "segno")] : [])].map((place) =>
+      join(place, "code-cache", NODE),
+    );
+    this.#trusted = this.#folders.filter((folder) => this.#isTrusted(folder));
     process.on("exit", () => this.#keep());
   }
 
@@ -51,7 +63,12 @@ export class CodeCache {
       // It imports, which what was kept cannot.
       return name === "./import.js" ? this.#require(join(folder, name)) : this.load(join(folder, name));
     };
-    this.#compiled(file)(module.exports, require, module, file, folder);
+    try {
+      this.#compiled(file)(module.exports, require, module, file, folder);
+    } catch (error) {
+      delete this.#require.cache[file];
+      throw error;
+    }
     return module.exports;
   }
 
@@ -63,34 +80,69 @@ export class CodeCache {
       filename: file,
       ...(kept === undefined ? {} : { cachedData: kept }),
     });
-    if (kept === undefined || script.cachedDataRejected === true) this.#fresh.push({ name, script });
+    // Made under other flags, it is refused: who has none of their own decides what is kept.
+    if (kept === undefined || (script.cachedDataRejected === true && !hasFlags())) this.#fresh.push({ name, script });
     return script.runInThisContext() as Run;
   }
 
   #kept(name: string): Buffer | undefined {
-    try {
-      return readFileSync(join(this.#from, name));
-    } catch {
-      return undefined;
+    for (const folder of this.#trusted) {
+      try {
+        const whole = readFileSync(join(folder, name));
+        const data = whole.subarray(SUM_BYTES);
+        if (crc32(data) === whole.readUInt32LE()) return data;
+      } catch {
+        // It is not here.
+      }
     }
+    return undefined;
   }
 
   /** At the end: by then it is known which functions are needed. */
   #keep(): void {
     if (this.#fresh.length === 0) return;
     for (const folder of this.#folders) {
+      const draft = join(folder, `${randomUUID()}.draft`);
       try {
         mkdirSync(folder, { recursive: true, mode: 0o700 });
+        if (!this.#isTrusted(folder)) continue;
         for (const { name, script } of this.#fresh) {
+          const data = script.createCachedData();
+          const sum = Buffer.alloc(SUM_BYTES);
+          sum.writeUInt32LE(crc32(data));
           // Two commands may end at once: each file is whole, or not there.
-          const draft = join(folder, `${name}.${process.pid}`);
-          writeFileSync(draft, script.createCachedData());
+          writeFileSync(draft, Buffer.concat([sum, data]), { flag: "wx", mode: 0o600 });
           renameSync(draft, join(folder, name));
         }
         return;
       } catch {
         // Then in the next place, or nowhere.
+        drop(draft);
       }
     }
+  }
+
+  /** Whether only its owner can have written there, and that is the user, or whoever the program is from. */
+  #isTrusted(folder: string): boolean {
+    try {
+      const owners = [process.getuid?.(), lstatSync(this.#top).uid];
+      return [folder, dirname(folder)].every((each) => {
+        const found = lstatSync(each);
+        return found.isDirectory() && owners.includes(found.uid) && (found.mode & OTHERS_WRITE) === 0;
+      });
+    } catch {
+      return false;
+    }
+  }
+}
+
+const hasFlags = (): boolean =>
+  [...process.execArgv, process.env.NODE_OPTIONS, process.env.NODE_V8_COVERAGE].some((flag) => (flag ?? "") !== "");
+
+function drop(draft: string): void {
+  try {
+    rmSync(draft, { force: true });
+  } catch {
+    // Nothing can be done there.
   }
 }

@@ -7,12 +7,30 @@ import { CodeCache } from "./code-cache.js";
 
 const here = dirname(fileURLToPath(import.meta.url));
 
+/** What Node ends a program with that waits for something which never comes. */
+const NEVER_ENDED = 13;
+
 const version = (): string =>
   (JSON.parse(readFileSync(join(here, "../../package.json"), "utf8")) as { version: string }).version;
 
-if (process.argv[2] === "--version" || process.argv[2] === "-V") {
-  console.log(version());
-} else {
-  const { runProgram } = new CodeCache(dirname(here)).load(join(here, "program.js")) as typeof import("./program.js");
-  void runProgram(version());
+async function run(): Promise<void> {
+  const cache = new CodeCache(dirname(here));
+  const { runProgram } = cache.load(join(here, "program.js")) as typeof import("./program.js");
+  let ended = false;
+  process.on("exit", () => {
+    // Without an end there is no success.
+    if (!ended) process.exitCode ??= NEVER_ENDED;
+  });
+  try {
+    await runProgram(version());
+  } finally {
+    ended = true;
+  }
 }
+
+if (process.argv[2] === "--version" || process.argv[2] === "-V") console.log(version());
+else
+  run().catch((error: unknown) => {
+    console.error(error);
+    process.exitCode = 1;
+  });

@@ -28,12 +28,16 @@ export function redactor(env: Readonly<Record<string, string | undefined>>): Red
   };
 }
 
-/** A copy of a value with every string in it redacted; the same object where nothing was found. With its JSON. */
+/**
+ * A copy of a value with every string in it redacted; the same object where nothing was found. With its JSON: where that
+ * escapes nothing, all strings stand in it as they are, and one look is enough.
+ */
 export function redactDeep<T extends object>(value: T, redact: Redact): { clean: T; json: string } {
   const json = JSON.stringify(value);
-  if (redact(json) === json) return { clean: value, json };
+  if (!json.includes("\\") && redact(json) === json) return { clean: value, json };
   const clean = walk(value, redact) as T;
-  return { clean, json: JSON.stringify(clean) };
+  const cleanJson = JSON.stringify(clean);
+  return cleanJson === json ? { clean: value, json } : { clean, json: cleanJson };
 }
 
 function walk(value: unknown, redact: Redact): unknown {

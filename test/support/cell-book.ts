@@ -71,7 +71,7 @@ const say = (line: string): void => {
 
 function buildHash(): string {
   const hash = createHash("sha256");
-  const files = readdirSync(DIST, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".js"));
+  const files = readdirSync(DIST, { recursive: true, encoding: "utf8" }).filter((name) => /\.m?js$/.test(name));
   for (const name of files.sort()) hash.update(name).update(readFileSync(join(DIST, name)));
   return hash.digest("hex").slice(0, 16);
 }
