@@ -1,0 +1,265 @@
+/**
+ * The journal of a run in PostgreSQL, as its holder writes it.
+ *
+ * Invariants
+ * 1. One thing at a time: what was appended is shipped in its order, and what others wrote is handed over before what
+ *    came after it.
+ * 2. A batch keeps its number until it was answered, whatever the line does meanwhile: sent again, it is the same one.
+ * 3. Blobs are there before the event that names them.
+ * 4. Under a lease that was lost nothing more is taken, from here or from what is on its way.
+ */
+import { createHash, randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type BlobRef, EVENT_VERSION, type Fact, type FactType, type RunEvent } from "../../run/event.js";
+import { redactDeep } from "../../secrets/redact.js";
+import type { Journal, Lease } from "../store.js";
+import { type Database, isLineLost } from "./database.js";
+import { eventsAfter, readBlob } from "./reading.js";
+
+/** What the run is made of: the user's own plan and ids, which a run could not do without. Nothing agents said. */
+const FRAME: ReadonlySet<FactType> = new Set(["run-started", "command-issued", "phase-started"]);
+const MOST_AT_ONCE = 200;
+const AGAIN_MS = [50, 200, 500, 1_000];
+
+/** Somebody else holds the lease now: whatever is done here from now on counts for nothing. */
+export class LeaseLost extends Error {
+  override readonly name = "LeaseLost";
+}
+
+interface Decision {
+  facts: readonly Fact[];
+  after: number | undefined;
+  taken: (events: RunEvent[]) => void;
+  resolve: (answer: { ok: boolean }) => void;
+  reject: (error: unknown) => void;
+}
+
+type Waiting = { type: "appended"; fact: Fact } | { type: "submitted"; decision: Decision };
+
+export interface PgJournalOptions {
+  run: string;
+  lease: Lease;
+  /** Whose facts these are: a phase, or nothing for the conductor. */
+  scope: string;
+  /** False for who only steers: no lease, only a comparison. */
+  leased: boolean;
+  /** The newest event its holder knows. */
+  known: number;
+  isObservation: (type: FactType) => boolean;
+  now: () => Date;
+}
+
+export class PgJournal implements Journal {
+  readonly #database: Database;
+  readonly #options: PgJournalOptions;
+  readonly #writer = randomUUID();
+  readonly #waiting: Waiting[] = [];
+  readonly #blobs = new Map<BlobRef, string>();
+  #batch = 0;
+  #known: number;
+  #onTheWay = 0;
+  #shipping: Promise<void> | undefined;
+  #others: (events: RunEvent[]) => void = () => {};
+  #broken: unknown;
+  #closed = false;
+  readonly #unlisten: () => void;
+
+  constructor(database: Database, options: PgJournalOptions) {
+    this.#database = database;
+    this.#options = options;
+    this.#known = options.known;
+    this.#unlisten = database.listen(options.run, () => this.#ship());
+  }
+
+  append(facts: readonly Fact[]): RunEvent[] {
+    this.#expectOpen();
+    const at = this.#options.now().toISOString();
+    const from = this.#known + this.#onTheWay + 1;
+    this.#onTheWay += facts.length;
+    for (const fact of facts) this.#waiting.push({ type: "appended", fact });
+    this.#ship();
+    return facts.map((fact, n) => ({ ...this.#clean(fact, from + n, at).event, provisional: true as const }));
+  }
+
+  async submit(
+    facts: readonly Fact[],
+    taken: (events: RunEvent[]) => void,
+    options?: { after: number },
+  ): Promise<{ ok: boolean }> {
+    this.#expectOpen();
+    const answered = new Promise<{ ok: boolean }>((resolve, reject) => {
+      this.#waiting.push({
+        type: "submitted",
+        decision: { facts, after: options?.after, taken, resolve, reject },
+      });
+    });
+    this.#ship();
+    return answered;
+  }
+
+  onOthers(take: (events: RunEvent[]) => void): void {
+    this.#others = take;
+  }
+
+  /** A database is where it is; what it does when it is away, `#sent` says. */
+  onMoved(): void {}
+
+  async flush(): Promise<void> {
+    while (this.#shipping !== undefined) await this.#shipping;
+    if (this.#broken !== undefined) throw this.#broken;
+  }
+
+  putBlob(content: string): BlobRef {
+    const clean = this.#options.lease.redact(content);
+    const ref: BlobRef = `sha256:${createHash("sha256").update(clean).digest("hex")}`;
+    this.#blobs.set(ref, clean);
+    this.#ship();
+    return ref;
+  }
+
+  async getBlob(ref: BlobRef): Promise<string | undefined> {
+    return this.#blobs.get(ref) ?? readBlob(this.#database, this.#options.run, ref);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#unlisten();
+    await this.flush();
+  }
+
+  #expectOpen(): void {
+    if (this.#broken !== undefined) throw this.#broken;
+    if (this.#closed) throw new Error("the journal is closed");
+  }
+
+  #clean(fact: Fact, seq: number, at: string): { event: RunEvent; body: string } {
+    const { epoch, redact } = this.#options.lease;
+    const written = { v: EVENT_VERSION, ...fact };
+    const { clean, json } = FRAME.has(fact.type)
+      ? { clean: written, json: JSON.stringify(written) }
+      : redactDeep(written, redact);
+    const { v, ...rest } = clean;
+    return { event: { v, seq, at, epoch, ...rest } as RunEvent, body: json };
+  }
+
+  /** Begins to ship, or sees to it that whoever ships looks once more. */
+  #ship(): void {
+    this.#shipping ??= this.#shipAll().finally(() => {
+      this.#shipping = undefined;
+      if (this.#broken === undefined && (this.#waiting.length > 0 || this.#blobs.size > 0)) this.#ship();
+    });
+    // Whoever flushes or submits is told.
+    this.#shipping.catch(() => {});
+  }
+
+  async #shipAll(): Promise<void> {
+    // What is appended in one go goes in one batch.
+    await Promise.resolve();
+    try {
+      await this.#shipBlobs();
+      while (this.#waiting.length > 0) {
+        await this.#shipBatch();
+        await this.#shipBlobs();
+      }
+      await this.#readOthers();
+    } catch (error) {
+      this.#broken = error;
+      for (const waiting of this.#waiting.splice(0)) if (waiting.type === "submitted") waiting.decision.reject(error);
+      throw error;
+    }
+  }
+
+  async #shipBlobs(): Promise<void> {
+    for (const [ref, content] of this.#blobs) {
+      const hash = ref.slice("sha256:".length);
+      await this.#sent("SELECT segno.put_blob($1, $2, $3)", [this.#options.run, hash, Buffer.from(content)]);
+      this.#blobs.delete(ref);
+    }
+  }
+
+  async #shipBatch(): Promise<void> {
+    const first = this.#waiting[0] as Waiting;
+    if (first.type === "submitted") {
+      this.#waiting.shift();
+      const { decision } = first;
+      const sent = await this.#append(decision.facts, decision.after).catch((error: unknown) => {
+        decision.reject(error);
+        throw error;
+      });
+      try {
+        if (sent !== undefined) decision.taken(sent);
+        decision.resolve({ ok: sent !== undefined });
+      } catch (error) {
+        decision.reject(error);
+      }
+      return;
+    }
+    const facts: Fact[] = [];
+    for (
+      let next = this.#waiting[0];
+      next?.type === "appended" && facts.length < MOST_AT_ONCE;
+      next = this.#waiting[0]
+    ) {
+      facts.push(next.fact);
+      this.#waiting.shift();
+    }
+    await this.#append(facts, undefined);
+    this.#onTheWay -= facts.length;
+  }
+
+  /** The events as they stand there now; undefined where somebody was faster. */
+  async #append(facts: readonly Fact[], after: number | undefined): Promise<RunEvent[] | undefined> {
+    const { run, scope, leased, lease, isObservation } = this.#options;
+    const cleaned = facts.map((fact) => this.#clean(fact, 0, ""));
+    const [answer] = await this.#sent<{ outcome: string; first: string | null; at: string | null }>(
+      "SELECT * FROM segno.append($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+      [
+        run,
+        after ?? null,
+        scope,
+        lease.epoch,
+        leased,
+        this.#writer,
+        ++this.#batch,
+        cleaned.map(({ body }) => body),
+        facts.map(({ type }) => !isObservation(type)),
+      ],
+    );
+    const { outcome, first, at } = answer as { outcome: string; first: string | null; at: string | null };
+    if (outcome === "fenced")
+      throw new LeaseLost(`the lease of ${scope === "" ? "the run" : `phase ${scope}`} is somebody else's now`);
+    if (outcome === "gone") throw new Error(`the run ${run} is gone`);
+    const from = Number(first);
+    await this.#readOthers(from - 1);
+    if (outcome === "conflict") return undefined;
+    this.#known = from + facts.length - 1;
+    return cleaned.map(({ event }, n) => ({ ...event, seq: from + n, at: at as string }));
+  }
+
+  /** What others wrote up to this event, or at all. */
+  async #readOthers(upTo?: number): Promise<void> {
+    if (upTo !== undefined && upTo <= this.#known) return;
+    const events = await this.#again(() => eventsAfter(this.#database, this.#options.run, this.#known, upTo));
+    const last = events.at(-1);
+    if (last === undefined) return;
+    this.#known = last.seq;
+    this.#others(events);
+  }
+
+  #sent<Row>(sql: string, values: unknown[]): Promise<Row[]> {
+    return this.#again(() => this.#database.query<Row>(sql, values));
+  }
+
+  /** A line that is cut is waited for: the lease, not the line, says when it is over. */
+  async #again<T>(act: () => Promise<T>): Promise<T> {
+    for (let n = 0; ; n++) {
+      try {
+        return await act();
+      } catch (error) {
+        if (!isLineLost(error) || this.#closed) throw error;
+        await sleep(AGAIN_MS[Math.min(n, AGAIN_MS.length - 1)] as number);
+      }
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/** A line to a server that can be cut, silenced and mended; one per "machine". */
+import { connect, createServer, type Socket } from "node:net";
+import { whenOver } from "./scratch.js";
+
+export interface CutLine {
+  port: number;
+  /** Ends what is connected and refuses what comes. */
+  cut(): void;
+  mend(): void;
+  /** The next answer never arrives: the question did, and then the line is cut. */
+  loseNextAnswer(): void;
+  lost: number;
+}
+
+export async function cutLine(to: number): Promise<CutLine> {
+  const pairs = new Set<Socket>();
+  let isCut = false;
+  let loses = false;
+  const server = createServer((near) => {
+    if (isCut) return void near.destroy();
+    const far = connect(to, "127.0.0.1");
+    const end = (): void => {
+      for (const socket of [near, far]) {
+        socket.destroy();
+        pairs.delete(socket);
+      }
+    };
+    for (const socket of [near, far]) {
+      pairs.add(socket);
+      socket.on("error", end);
+      socket.on("close", end);
+    }
+    near.on("data", (data) => far.write(data));
+    far.on("data", (data) => {
+      if (!loses) return void near.write(data);
+      loses = false;
+      line.lost++;
+      end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  whenOver(() => {
+    for (const socket of pairs) socket.destroy();
+    server.close();
+  });
+  const line: CutLine = {
+    port: (server.address() as { port: number }).port,
+    lost: 0,
+    cut: () => {
+      isCut = true;
+      for (const socket of pairs) socket.destroy();
+    },
+    mend: () => {
+      isCut = false;
+    },
+    loseNextAnswer: () => {
+      loses = true;
+    },
+  };
+  return line;
+}

