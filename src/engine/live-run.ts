@@ -6,20 +6,10 @@
  * 2. Decisions, and facts that precede a side effect, are durable before the side effect begins.
  */
 import { emptyLedger, type Ledger, recordFact } from "../handover/ledger.js";
-import type { BlobRef, Fact, FactType, RunEvent } from "../run/event.js";
+import type { BlobRef, Fact, RunEvent } from "../run/event.js";
 import { evolve } from "../run/evolve.js";
 import type { RunState } from "../run/state.js";
 import type { Journal } from "../store/store.js";
-
-/** What is seen, as opposed to what is decided: nothing is decided anew because of it. */
-export const OBSERVATIONS: ReadonlySet<FactType> = new Set([
-  "call-made",
-  "tool-finished",
-  "session-ready",
-  "window-known",
-  "compaction-blocked",
-  "tool-refused",
-]);
 
 export class LiveRun {
   readonly #journal: Journal;

@@ -5,10 +5,10 @@
 import { decide } from "../run/decide.js";
 import type { Decision } from "../run/decision.js";
 import type { Fact } from "../run/event.js";
+import { OBSERVATIONS } from "../run/observations.js";
 import type { RunStatus } from "../run/state.js";
 import { wakeAt } from "../run/waits.js";
 import type { HeldRun } from "./held-run.js";
-import { OBSERVATIONS } from "./live-run.js";
 import { perform } from "./perform.js";
 
 export async function decideAndPerform(held: HeldRun): Promise<RunStatus> {

@@ -38,15 +38,23 @@ export function decide(state: RunState): Decision[] {
   const rests = isResting(state) || asked?.type === "waits" || checkoutIsTaken(state);
   const decisions = [...state.readiness.failed].flatMap((id) => (busy.has(id) ? [] : decideFailed(state, id)));
   const taken: TrainsTaken = new Set();
+  const askedOfPart = new Set(decisions.flatMap((decision) => wholeAskedAbout(state, decision)));
   for (const id of inOrder(state, state.readiness.underWay)) {
     const phase = state.phases.get(id);
-    if (phase === undefined || busy.has(id) || (rests && beginsWork(phase))) continue;
+    if (phase === undefined || busy.has(id) || askedOfPart.has(id) || (rests && beginsWork(phase))) continue;
     if (waitsForCheckout(state, id, phase, asking)) continue;
     decisions.push(...decidePhase(state, id, phase, taken));
   }
   if (!rests) decisions.push(...startReady(state, busy, asking));
   if (decisions.length > 0 || state.inFlight.size > 0) return decisions;
   return concludeRun(state);
+}
+
+/** The phase of whose parts somebody is asked about one now: what becomes of the whole waits for the answer. */
+function wholeAskedAbout({ parents }: RunState, decision: Decision): string[] {
+  if (decision.type !== "conclude" || decision.fact.type !== "question-asked") return [];
+  const whole = parents.get(decision.fact.phase);
+  return whole === undefined ? [] : [whole];
 }
 
 const inOrder = ({ readiness }: RunState, ids: Iterable<string>): string[] =>

@@ -3,10 +3,12 @@ import { SECRET_FORMS, type SecretForm, TOKEN_OF_A_LOGIN } from "./forms.js";
 
 type Form = Omit<SecretForm, "what">;
 
-const FORMS = [{ sure: TOKEN_OF_A_LOGIN }, ...SECRET_FORMS].map(({ sure, wide = sure, needs = "" }: Form) => ({
-  form: new RegExp(wide.source, wide.flags.includes("i") ? "gi" : "g"),
-  needs,
-}));
+const FORMS = [{ sure: TOKEN_OF_A_LOGIN, needs: "eyJ" }, ...SECRET_FORMS].map(
+  ({ sure, wide = sure, needs = "" }: Form) => ({
+    form: new RegExp(wide.source, wide.flags.includes("i") ? "gi" : "g"),
+    needs,
+  }),
+);
 /** Shorter values are words as often as secrets: taking "postgres" out of every text would help nobody. */
 const SHORTEST_SECRET = 16;
 const SECRET_NAME = /(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL)S?$/i;

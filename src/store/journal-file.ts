@@ -24,17 +24,15 @@ import {
   writeSync,
 } from "node:fs";
 import { promisify } from "node:util";
-import { type BlobRef, EVENT_VERSION, type Fact, type FactType, type RunEvent } from "../run/event.js";
+import { type BlobRef, EVENT_VERSION, type Fact, type RunEvent } from "../run/event.js";
 import { upcast } from "../run/upcast.js";
-import { redactDeep } from "../secrets/redact.js";
 import { writeWhole } from "./atomic.js";
 import { Blobs } from "./blobs.js";
+import { cleaned } from "./cleaned.js";
 import { decodeLine, encodeLine } from "./line.js";
 import { journalPath } from "./place.js";
 import type { Journal, JournalRead, Lease, Moved } from "./store.js";
 
-/** What the run is made of: the user's own plan and ids, which a run could not do without. Nothing agents said. */
-const FRAME: ReadonlySet<FactType> = new Set(["run-started", "command-issued", "phase-started"]);
 const GROUP_MS = 200;
 
 const syncData = promisify(fdatasync);
@@ -172,9 +170,7 @@ export class FileJournal implements Journal {
     for (const fact of facts) {
       const seq = this.#seq + events.length + 1;
       const event = { v: EVENT_VERSION, seq, at, epoch: this.#lease.epoch, ...fact } as RunEvent;
-      const { clean, json } = FRAME.has(event.type)
-        ? { clean: event, json: JSON.stringify(event) }
-        : redactDeep(event, this.#lease.redact);
+      const { clean, json } = cleaned(event, this.#lease.redact);
       const encoded = encodeLine(json, sum);
       events.push(clean);
       lines += encoded.line;

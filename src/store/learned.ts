@@ -25,18 +25,17 @@ export function readLearned(folder: string, agent: string): Learned {
     : NOTHING_LEARNED;
 }
 
+/** The newest of each. */
+export const mergedLearned = (before: Learned, more: Learned): Learned => ({
+  firstPrompts: [...before.firstPrompts, ...more.firstPrompts].slice(-MOST),
+  samples: [...before.samples, ...more.samples].slice(-MOST),
+  repairs: [...(before.repairs ?? []), ...(more.repairs ?? [])].slice(-MOST),
+  rereads: [...(before.rereads ?? []), ...(more.rereads ?? [])].slice(-MOST),
+  windows: { ...before.windows, ...more.windows },
+});
+
 export function addLearned(folder: string, agent: string, more: Learned): void {
-  const before = readLearned(folder, agent);
-  const book: Book = {
-    ...readBook(folder),
-    [agent]: {
-      firstPrompts: [...before.firstPrompts, ...more.firstPrompts].slice(-MOST),
-      samples: [...before.samples, ...more.samples].slice(-MOST),
-      repairs: [...(before.repairs ?? []), ...(more.repairs ?? [])].slice(-MOST),
-      rereads: [...(before.rereads ?? []), ...(more.rereads ?? [])].slice(-MOST),
-      windows: { ...before.windows, ...more.windows },
-    },
-  };
+  const book: Book = { ...readBook(folder), [agent]: mergedLearned(readLearned(folder, agent), more) };
   mkdirSync(folder, { recursive: true });
   writeWhole(learnedPath(folder), `${JSON.stringify(book, null, 1)}\n`);
 }

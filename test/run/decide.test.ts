@@ -4,6 +4,7 @@ import { decide } from "../../src/run/decide.js";
 import type { RunEvent, TurnEnd } from "../../src/run/event.js";
 import { evolve } from "../../src/run/evolve.js";
 import { isAttempted, lastAttempt } from "../../src/run/phase.js";
+import { openQuestions } from "../../src/run/questions.js";
 import { readinessOf } from "../../src/run/readiness.js";
 import type { RunState } from "../../src/run/state.js";
 import { anyChoices, anyLimits, anyPlan, simulate } from "../support/simulation.js";
@@ -57,6 +58,10 @@ describe("any run, whatever the world answers", () => {
             });
           expect(new Set(places).size).toBe(places.length);
           expect(readiness(now)).toEqual(now.readiness);
+          // Who is asked about a part is not asked about the whole as well: the answers could contradict each other.
+          if (event.type === "phase-failed")
+            for (const [part, parent] of now.parents)
+              if (parent === event.phase) expect(openQuestions(now).map(({ phase }) => phase)).not.toContain(part);
           // Once it is to stop, nothing is waited for.
           if (event.type === "time-reached") expect(now.stopping).toBeUndefined();
         });

@@ -20,13 +20,12 @@ import {
   warned,
 } from "../support/store-contract.js";
 
-const isObservation = (type: string): boolean => type === "tool-refused";
 const observed: Fact = { type: "tool-refused", phase: "1", attempt: 1, session: "s", tool: "t", why: "w" };
 
 async function storeOf(config: ClientConfig, worker = "w"): Promise<PgStore> {
   const database = await Database.open(config);
   whenOver(() => database.close());
-  return new PgStore(database, { repo: "r", worker, isObservation });
+  return new PgStore(database, { repo: "r", worker });
 }
 
 async function store(now?: () => Date): Promise<PgStore> {

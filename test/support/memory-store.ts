@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { type Learned, NOTHING_LEARNED } from "../../src/context/forecast.js";
 import { type BlobRef, EVENT_VERSION, type Fact, type RunEvent } from "../../src/run/event.js";
-import { redactDeep } from "../../src/secrets/redact.js";
+import { cleaned } from "../../src/store/cleaned.js";
 import type { Address, Holder, Journal, JournalRead, Lease, Locked, Store, Watching } from "../../src/store/store.js";
 
 interface Kept {
@@ -16,8 +16,6 @@ interface Kept {
   holder: Holder | undefined;
   address: Address | undefined;
 }
-
-const FRAME = new Set(["run-started", "command-issued", "phase-started"]);
 
 const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -167,7 +165,7 @@ class MemoryJournal implements Journal {
     let at = this.#now().toISOString();
     if (at < last) at = last;
     const event = { v: EVENT_VERSION, seq, at, epoch: this.#lease.epoch, ...fact } as RunEvent;
-    return FRAME.has(event.type) ? event : redactDeep(event, this.#lease.redact).clean;
+    return cleaned(event, this.#lease.redact).clean;
   }
 
   #ship(facts: readonly Fact[]): RunEvent[] {

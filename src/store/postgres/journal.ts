@@ -10,14 +10,13 @@
  */
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type BlobRef, EVENT_VERSION, type Fact, type FactType, type RunEvent } from "../../run/event.js";
-import { redactDeep } from "../../secrets/redact.js";
+import { type BlobRef, EVENT_VERSION, type Fact, type RunEvent } from "../../run/event.js";
+import { OBSERVATIONS } from "../../run/observations.js";
+import { cleaned } from "../cleaned.js";
 import type { Journal, Lease } from "../store.js";
 import { type Database, isLineLost } from "./database.js";
 import { eventsAfter, readBlob } from "./reading.js";
 
-/** What the run is made of: the user's own plan and ids, which a run could not do without. Nothing agents said. */
-const FRAME: ReadonlySet<FactType> = new Set(["run-started", "command-issued", "phase-started"]);
 const MOST_AT_ONCE = 200;
 const AGAIN_MS = [50, 200, 500, 1_000];
 
@@ -45,7 +44,6 @@ export interface PgJournalOptions {
   leased: boolean;
   /** The newest event its holder knows. */
   known: number;
-  isObservation: (type: FactType) => boolean;
   now: () => Date;
 }
 
@@ -136,9 +134,7 @@ export class PgJournal implements Journal {
   #clean(fact: Fact, seq: number, at: string): { event: RunEvent; body: string } {
     const { epoch, redact } = this.#options.lease;
     const written = { v: EVENT_VERSION, ...fact };
-    const { clean, json } = FRAME.has(fact.type)
-      ? { clean: written, json: JSON.stringify(written) }
-      : redactDeep(written, redact);
+    const { clean, json } = cleaned(written, redact);
     const { v, ...rest } = clean;
     return { event: { v, seq, at, epoch, ...rest } as RunEvent, body: json };
   }
@@ -210,7 +206,7 @@ export class PgJournal implements Journal {
 
   /** The events as they stand there now; undefined where somebody was faster. */
   async #append(facts: readonly Fact[], after: number | undefined): Promise<RunEvent[] | undefined> {
-    const { run, scope, leased, lease, isObservation } = this.#options;
+    const { run, scope, leased, lease } = this.#options;
     const cleaned = facts.map((fact) => this.#clean(fact, 0, ""));
     const [answer] = await this.#sent<{ outcome: string; first: string | null; at: string | null }>(
       "SELECT * FROM segno.append($1, $2, $3, $4, $5, $6, $7, $8, $9)",
@@ -223,7 +219,7 @@ export class PgJournal implements Journal {
         this.#writer,
         ++this.#batch,
         cleaned.map(({ body }) => body),
-        facts.map(({ type }) => !isObservation(type)),
+        facts.map(({ type }) => !OBSERVATIONS.has(type)),
       ],
     );
     const { outcome, first, at } = answer as { outcome: string; first: string | null; at: string | null };

@@ -2,7 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type Learned, NOTHING_LEARNED } from "../../context/forecast.js";
-import type { BlobRef, FactType, RunEvent } from "../../run/event.js";
+import type { BlobRef, RunEvent } from "../../run/event.js";
+import { mergedLearned } from "../learned.js";
 import type { Address, Holder, Journal, JournalRead, Lease, Locked, Store, Watching } from "../store.js";
 import type { Database } from "./database.js";
 import { LeaseLost, PgJournal } from "./journal.js";
@@ -10,14 +11,12 @@ import { eventsAfter, NewerVersion, readBlob } from "./reading.js";
 
 const HOLD_SECONDS = 10;
 const SIGN_OF_LIFE_MS = 2_000;
-const MOST_LEARNED = 100;
 
 export interface PgStoreOptions {
   /** Which repository's runs: those of others are not seen. */
   repo: string;
   /** Who writes here. */
   worker: string;
-  isObservation: (type: FactType) => boolean;
   now?: () => Date;
 }
 
@@ -157,14 +156,14 @@ export class PgStore implements Store {
   }
 
   async #journal(run: string, lease: Lease, known: number): Promise<Journal> {
-    const { worker, isObservation, now } = this.#options;
+    const { worker, now } = this.#options;
     const [taken] = await this.#database.query<{ take_lease: boolean }>("SELECT segno.take_lease($1, '', $2, $3)", [
       run,
       lease.epoch,
       worker,
     ]);
     if (taken?.take_lease !== true) throw new LeaseLost("a newer lease of the run was taken");
-    return new PgJournal(this.#database, { run, lease, scope: "", leased: true, known, isObservation, now });
+    return new PgJournal(this.#database, { run, lease, scope: "", leased: true, known, now });
   }
 
   async remove(run: string): Promise<void> {
@@ -189,20 +188,11 @@ export class PgStore implements Store {
     for (let done = false; !done; ) {
       const text = await this.#learnedText(agent);
       const before = text === undefined ? NOTHING_LEARNED : (JSON.parse(text) as Learned);
-      const newest = <T>(old: readonly T[] = [], added: readonly T[] = []): T[] =>
-        [...old, ...added].slice(-MOST_LEARNED);
-      const after: Learned = {
-        firstPrompts: newest(before.firstPrompts, more.firstPrompts),
-        samples: newest(before.samples, more.samples),
-        repairs: newest(before.repairs, more.repairs),
-        rereads: newest(before.rereads, more.rereads),
-        windows: { ...before.windows, ...more.windows },
-      };
       const [row] = await this.#database.query<{ learn: boolean }>("SELECT segno.learn($1, $2, $3, $4)", [
         this.#options.repo,
         agent,
         text ?? null,
-        JSON.stringify(after),
+        JSON.stringify(mergedLearned(before, more)),
       ]);
       // False: another machine learned something meanwhile.
       done = row?.learn === true;
