@@ -2,12 +2,14 @@
 import type { ClientConfig } from "pg";
 import { describe, expect, test } from "vitest";
 import type { Fact, RunEvent } from "../../src/run/event.js";
+import { connectTeam } from "../../src/store/postgres/connect.js";
 import { Database } from "../../src/store/postgres/database.js";
 import { LeaseLost } from "../../src/store/postgres/journal.js";
 import { PROTOCOL } from "../../src/store/postgres/schema.js";
 import { PgStore } from "../../src/store/postgres/store.js";
+import type { TeamUrl } from "../../src/store/postgres/team-url.js";
 import { cutLine } from "../support/cut-line.js";
-import { asOwner, teamDatabase, VIEWER, WORKER } from "../support/postgres.js";
+import { asOwner, PASSWORD, postgres, teamDatabase, VIEWER, WORKER } from "../support/postgres.js";
 import { whenOver } from "../support/scratch.js";
 import {
   eventsIn,
@@ -165,6 +167,50 @@ describe("many machines", () => {
     const bare = await Database.open({ ...config, database: "postgres" });
     whenOver(() => bare.close());
     expect(await bare.protocol()).toBeUndefined();
+  });
+});
+
+describe("the line", () => {
+  const urlOf = (config: ClientConfig, host: string, rest: Partial<TeamUrl>): TeamUrl => ({
+    host,
+    port: config.port as number,
+    database: config.database as string,
+    user: "owner",
+    verified: true,
+    ca: undefined,
+    ...rest,
+  });
+
+  test("is encrypted, to a server that proves who it is", async () => {
+    const config = await teamDatabase();
+    const { ca } = await postgres();
+    const database = await connectTeam(urlOf(config, "localhost", { ca }), () => PASSWORD);
+    expect(await database.protocol()).toBe(PROTOCOL);
+    expect(database.where).not.toContain(PASSWORD);
+    await database.close();
+  });
+
+  test("is not made to a server for whom nobody vouches, or that is another", async () => {
+    const config = await teamDatabase();
+    const { ca } = await postgres();
+    const unknown = connectTeam(urlOf(config, "localhost", {}), () => PASSWORD);
+    await expect(unknown).rejects.toThrow(/unable to verify|self-signed|unable to get/);
+    const other = connectTeam(urlOf(config, "127.0.0.1", { ca }), () => PASSWORD);
+    await expect(other).rejects.toThrow(/not in the cert|altnames|IP/);
+  });
+
+  test("is what the URL says, whatever stands in the environment", async () => {
+    const config = await teamDatabase();
+    const env = { PGSSLMODE: "disable", PGPASSWORD: "another", PGHOST: "db.team.invalid" };
+    Object.assign(process.env, env);
+    try {
+      const { ca } = await postgres();
+      const database = await connectTeam(urlOf(config, "localhost", { ca }), () => PASSWORD);
+      expect(await database.query("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")).toEqual([{ ssl: true }]);
+      await database.close();
+    } finally {
+      for (const name of Object.keys(env)) delete process.env[name];
+    }
   });
 });
 

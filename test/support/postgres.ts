@@ -1,5 +1,6 @@
 /** A real PostgreSQL for tests, one per test file, on loopback; every store gets a database of its own. */
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, chownSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,12 +9,14 @@ import pg from "pg";
 import { rolesOf, SCHEMA } from "../../src/store/postgres/schema.js";
 import { whenOver } from "./scratch.js";
 
-const PASSWORD = "a-password-of-the-tests";
+export const PASSWORD = "a-password-of-the-tests";
 export const WORKER = "segno_worker";
 export const VIEWER = "segno_viewer";
 
 export interface Server {
   port: number;
+  /** Who vouches for its certificate, which is for \`localhost\`: a file. */
+  ca: string;
   stop(): Promise<void>;
   start(): Promise<void>;
 }
@@ -46,11 +49,19 @@ async function begin(): Promise<Server & { config: pg.ClientConfig }> {
     port,
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
-    postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200"],
+    postgresFlags: [
+      "listen_addresses=127.0.0.1",
+      "unix_socket_directories=",
+      "max_connections=200",
+      "ssl=on",
+      `ssl_cert_file=${folder}/server.pem`,
+      `ssl_key_file=${folder}/server.key`,
+    ].flatMap((flag) => ["-c", flag]),
     onLog: () => {},
     onError: () => {},
   });
   await database.initialise();
+  certify(folder);
   await database.start();
   whenOver(async () => {
     server = undefined;
@@ -58,7 +69,22 @@ async function begin(): Promise<Server & { config: pg.ClientConfig }> {
     rmSync(folder, { recursive: true, force: true });
   });
   const config = { host: "127.0.0.1", port, user: "owner", password: PASSWORD, database: "postgres" };
-  return { port, config, stop: () => database.stop(), start: () => database.start() };
+  return { port, config, ca: join(folder, "ca.pem"), stop: () => database.stop(), start: () => database.start() };
+}
+
+/** An authority of its own, and a certificate for \`localhost\` from it. */
+function certify(folder: string): void {
+  const openssl = (...args: string[]): unknown => execFileSync("openssl", args, { cwd: folder, stdio: "ignore" });
+  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
+  openssl("req", "-x509", ...key, "-subj", "/CN=a team", "-keyout", "ca.key", "-out", "ca.pem");
+  openssl(
+    ...["req", "-x509", ...key, "-subj", "/CN=localhost", "-keyout", "server.key", "-out", "server.pem"],
+    ...["-CA", "ca.pem", "-CAkey", "ca.key", "-addext", "subjectAltName=DNS:localhost"],
+    ...["-addext", "basicConstraints=critical,CA:FALSE"],
+  );
+  const { uid, gid } = statSync(join(folder, "data"));
+  chownSync(join(folder, "server.key"), uid, gid);
+  chmodSync(join(folder, "server.key"), 0o600);
 }
 
 /** A new database with our tables; what was asked of it as its owner. */
