@@ -31,7 +31,7 @@ const REAL = [
   "test/cli/**/*.test.ts",
   "test/compat/**/*.test.ts",
   "test/crash/**/*.test.ts",
-  "test/engine/{boundary,checkpoint,compaction,door,handover,harm,aside-kill,night,night-kill,policies,revive,stuck,survive,train,verify}.test.ts",
+  "test/engine/{boundary,checkpoint,compaction,door,handover,harm,aside-kill,night,night-kill,on-postgres,policies,revive,stuck,survive,train,verify}.test.ts",
   "test/git/{commits,properties}.test.ts",
   "test/other-agents/{codex,opencode,short}.test.ts",
   "test/pictures.test.ts",

@@ -17,6 +17,7 @@ import { rehearsalEnv } from "../../src/rehearsal/stage.js";
 import { worker } from "../../src/rehearsal/worker.js";
 import type { FactOf, FactType, RunEvent } from "../../src/run/event.js";
 import { FileStore } from "../../src/store/file.js";
+import type { Store } from "../../src/store/store.js";
 import { inProcessAgent } from "./in-process-agent.js";
 import { scratchFolder, whenOver } from "./scratch.js";
 import { CODEX, OPENCODE } from "./segno.js";
@@ -43,6 +44,8 @@ export interface RehearsalOptions {
   env?: Record<string, string>;
   /** What earlier phases of this repository taught. */
   learned?: Learned;
+  /** Where the run lives: files, if nothing is said. */
+  store?: Store;
   /** Called when the run is held and about to be conducted. */
   onHeld?: (held: HeldRun) => void;
   /** Called with each event, as it happens. */
@@ -108,7 +111,7 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsed> {
     },
   };
   const started = await startRun(
-    new FileStore(options.repo),
+    options.store ?? new FileStore(options.repo),
     prepared.value,
     {
       cwd: options.repo,
