@@ -57,7 +57,9 @@ export class PgJournal implements Journal {
   #known: number;
   #onTheWay = 0;
   #shipping: Promise<void> | undefined;
-  #others: (events: RunEvent[]) => void = () => {};
+  /** What others wrote before anyone wanted to hear it is kept until somebody does. */
+  readonly #unheard: RunEvent[] = [];
+  #others: (events: RunEvent[]) => void = (events) => void this.#unheard.push(...events);
   #broken: unknown;
   #closed = false;
   readonly #unlisten: () => void;
@@ -97,6 +99,7 @@ export class PgJournal implements Journal {
 
   onOthers(take: (events: RunEvent[]) => void): void {
     this.#others = take;
+    if (this.#unheard.length > 0) take(this.#unheard.splice(0));
   }
 
   /** A database is where it is; what it does when it is away, `#sent` says. */
