@@ -10,6 +10,7 @@ import { planFiles } from "../support/plans.js";
 import { teamDatabase, whyNoPostgres } from "../support/postgres.js";
 import { rehearse } from "../support/rehearsal.js";
 import { git, scratchRepo, whenOver } from "../support/scratch.js";
+import { isThorough } from "../support/thorough.js";
 
 const PHASES = ["1", "2", "3"].map((id) => ({ id, tasks: 2, gates: [`test -f out/${id}-2.txt`] }));
 const LAST = { id: "4", dependsOn: ["1", "2", "3"], gates: ["test $(ls out | wc -l) -eq 7"] };
@@ -28,7 +29,7 @@ const folded = async (store: Store, run: string): Promise<RunState | undefined> 
   return read.events.reduce<RunState | undefined>((state, event) => evolve(state, event), undefined);
 };
 
-describe.skipIf(whyNoPostgres() !== undefined)("a run whose journal is in PostgreSQL", () => {
+describe.skipIf(!isThorough || whyNoPostgres() !== undefined)("a run whose journal is in PostgreSQL", () => {
   test("does all its phases, at once where it may, and the journal folds to what its conductor knew", async () => {
     const store = await storeAt();
     const repo = scratchRepo(planFiles([...PHASES, LAST]));

@@ -10,7 +10,7 @@
  */
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type BlobRef, EVENT_VERSION, type Fact, type RunEvent } from "../../run/event.js";
+import { type BlobRef, EVENT_VERSION, type Fact, type FactType, type RunEvent } from "../../run/event.js";
 import { OBSERVATIONS } from "../../run/observations.js";
 import { cleaned } from "../cleaned.js";
 import type { Journal, Lease } from "../store.js";
@@ -25,9 +25,12 @@ export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 }
 
+const isFact = ({ type }: { type: FactType }): boolean => !OBSERVATIONS.has(type);
+
 interface Decision {
   facts: readonly Fact[];
-  after: number | undefined;
+  /** How much of others had been heard when it was drawn, where that matters: anything more overtakes it. */
+  heard: number | undefined;
   taken: (events: RunEvent[]) => void;
   resolve: (answer: { ok: boolean }) => void;
   reject: (error: unknown) => void;
@@ -54,7 +57,14 @@ export class PgJournal implements Journal {
   readonly #waiting: Waiting[] = [];
   readonly #blobs = new Map<BlobRef, string>();
   #batch = 0;
+  /** The newest event there that was handed over, or is its holder's own. */
   #known: number;
+  /** The highest number that its holder got: until it is shipped, an event of its own may turn out to have another. */
+  #last: number;
+  /** The same, of facts: what is merely observed overtakes no decision. */
+  #lastFact: number;
+  /** How many facts of others were handed over. */
+  #heard = 0;
   #onTheWay = 0;
   #shipping: Promise<void> | undefined;
   /** What others wrote before anyone wanted to hear it is kept until somebody does. */
@@ -68,6 +78,8 @@ export class PgJournal implements Journal {
     this.#database = database;
     this.#options = options;
     this.#known = options.known;
+    this.#last = options.known;
+    this.#lastFact = options.known;
     this.#unlisten = database.listen(options.run, () => this.#ship());
   }
 
@@ -76,6 +88,7 @@ export class PgJournal implements Journal {
     const at = this.#options.now().toISOString();
     const from = this.#known + this.#onTheWay + 1;
     this.#onTheWay += facts.length;
+    this.#handed(facts.map(({ type }, n) => ({ type, seq: from + n })));
     for (const fact of facts) this.#waiting.push({ type: "appended", fact });
     this.#ship();
     return facts.map((fact, n) => ({ ...this.#clean(fact, from + n, at).event, provisional: true as const }));
@@ -87,10 +100,13 @@ export class PgJournal implements Journal {
     options?: { after: number },
   ): Promise<{ ok: boolean }> {
     this.#expectOpen();
+    // It was drawn from something else than its holder has.
+    if (options !== undefined && (options.after < this.#lastFact || options.after > this.#last)) return { ok: false };
+    const heard = options === undefined ? undefined : this.#heard;
     const answered = new Promise<{ ok: boolean }>((resolve, reject) => {
       this.#waiting.push({
         type: "submitted",
-        decision: { facts, after: options?.after, taken, resolve, reject },
+        decision: { facts, heard, taken, resolve, reject },
       });
     });
     this.#ship();
@@ -142,6 +158,12 @@ export class PgJournal implements Journal {
     return { event: { v, seq, at, epoch, ...rest } as RunEvent, body: json };
   }
 
+  /** As its holder counts: the highest number it was given. */
+  #handed(events: readonly { type: FactType; seq: number }[]): void {
+    this.#last = Math.max(this.#last, events.at(-1)?.seq ?? 0);
+    this.#lastFact = Math.max(this.#lastFact, events.findLast(isFact)?.seq ?? 0);
+  }
+
   /** Begins to ship, or sees to it that whoever ships looks once more. */
   #ship(): void {
     this.#shipping ??= this.#shipAll().finally(() => {
@@ -182,12 +204,15 @@ export class PgJournal implements Journal {
     if (first.type === "submitted") {
       this.#waiting.shift();
       const { decision } = first;
-      const sent = await this.#append(decision.facts, decision.after).catch((error: unknown) => {
+      const sent = await this.#append(decision.facts, { heard: decision.heard }).catch((error: unknown) => {
         decision.reject(error);
         throw error;
       });
       try {
-        if (sent !== undefined) decision.taken(sent);
+        if (sent !== undefined) {
+          this.#handed(sent);
+          decision.taken(sent);
+        }
         decision.resolve({ ok: sent !== undefined });
       } catch (error) {
         decision.reject(error);
@@ -203,26 +228,29 @@ export class PgJournal implements Journal {
       facts.push(next.fact);
       this.#waiting.shift();
     }
-    await this.#append(facts, undefined);
-    this.#onTheWay -= facts.length;
+    await this.#append(facts, { onTheWay: facts.length });
   }
 
   /** The events as they stand there now; undefined where somebody was faster. */
-  async #append(facts: readonly Fact[], after: number | undefined): Promise<RunEvent[] | undefined> {
+  async #append(
+    facts: readonly Fact[],
+    { heard, onTheWay = 0 }: { heard?: number | undefined; onTheWay?: number },
+  ): Promise<RunEvent[] | undefined> {
+    if (heard !== undefined && heard !== this.#heard) return undefined;
     const { run, scope, leased, lease } = this.#options;
     const cleaned = facts.map((fact) => this.#clean(fact, 0, ""));
     const [answer] = await this.#sent<{ outcome: string; first: string | null; at: string | null }>(
       "SELECT * FROM segno.append($1, $2, $3, $4, $5, $6, $7, $8, $9)",
       [
         run,
-        after ?? null,
+        heard === undefined ? null : this.#known,
         scope,
         lease.epoch,
         leased,
         this.#writer,
         ++this.#batch,
         cleaned.map(({ body }) => body),
-        facts.map(({ type }) => !OBSERVATIONS.has(type)),
+        facts.map(isFact),
       ],
     );
     const { outcome, first, at } = answer as { outcome: string; first: string | null; at: string | null };
@@ -232,7 +260,9 @@ export class PgJournal implements Journal {
     const from = Number(first);
     await this.#readOthers(from - 1);
     if (outcome === "conflict") return undefined;
+    // Both at once: whoever appends in between counts on from them.
     this.#known = from + facts.length - 1;
+    this.#onTheWay -= onTheWay;
     return cleaned.map(({ event }, n) => ({ ...event, seq: from + n, at: at as string }));
   }
 
@@ -243,6 +273,8 @@ export class PgJournal implements Journal {
     const last = events.at(-1);
     if (last === undefined) return;
     this.#known = last.seq;
+    this.#handed(events);
+    this.#heard += events.filter(isFact).length;
     this.#others(events);
   }
 
