@@ -26,6 +26,8 @@ test("a heading that is a title only with its tag stays what it was", () => {
 test.each([
   ["above the title", `**Status:** \n# Story 2.3: Reset\n\n${STORY}`],
   ["right behind a bullet", `# Story 2.3: Reset\n\n  - [ ] n\nStatus: ready-for-dev\n\n${STORY}`],
+  ["right above a rule", `# Story 2.3: Reset\n\nStatus: ready-for-dev\n---\n\n${STORY}`],
+  ["right above a double line", `# Story 2.3: Reset\n\nStatus: ready-for-dev\n===\n${STORY}`],
   ["right behind its label", "# Plan\n\n## Phase 1: One\n\n**Status:**# Pending\n\n- [ ] 1.1: do it\n"],
 ])("a status %s", (_, source) => {
   const plan = read(source);

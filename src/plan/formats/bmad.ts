@@ -154,14 +154,16 @@ function storyOf(document: Document): Draft {
   return { phase, sites };
 }
 
+const PLACES: ReadonlySet<string> = new Set(["paragraph", "list", "heading"]);
+
 /** Beside the title and before anything else, or under a heading of its own. */
 function statusOf({ root, source, sections }: Document): { status: WordSite | undefined; word: string } {
   // A title that stands there twice is one.
   const deeper = sections.findIndex(({ heading }) => heading.depth > 1);
   const last = sections.at(deeper < 1 ? 0 : deeper - 1);
   const own = sections.find(({ title }) => /^status$/i.test(title));
-  // Right behind a bullet it is a part of that to Markdown, and a line of its own to a person.
-  const nodes = root.children.slice(0, last?.ownEnd ?? 0).filter(({ type }) => type === "paragraph" || type === "list");
+  // Right behind a bullet it is a part of that to Markdown, right above a rule a heading, and to a person a line of its own.
+  const nodes = root.children.slice(0, (last?.ownEnd ?? 0) + 1).filter(({ type }) => PLACES.has(type));
   for (const node of nodes) {
     const found = STATUS.exec(source.slice(startOf(node), endOf(node)));
     if (found === null) continue;
