@@ -245,7 +245,9 @@ export const configSchema = z.strictObject({
     .min(0.01)
     .max(10_000)
     .default(72)
-    .describe("Hours a run may work in all; time in which the machine slept does not count."),
+    .describe(
+      "Hours a run may work in all; time in which the machine slept or the run was interrupted does not count.",
+    ),
   max_restarts: z
     .int()
     .min(0)
@@ -459,7 +461,9 @@ export const configSchema = z.strictObject({
     .min(0.01)
     .max(100_000)
     .default(1_440)
-    .describe("How long one attempt of a phase may take; time in which the machine slept does not count."),
+    .describe(
+      "How long one attempt of a phase may take; time in which the machine slept or the run was interrupted does not count.",
+    ),
   max_timeouts: z
     .int()
     .min(0)

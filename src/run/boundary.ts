@@ -95,14 +95,14 @@ const stopRequested: Reason = (state, at) => {
   return budget === undefined ? said : { ...said, facts: [budget, ...said.facts] };
 };
 
-/** What the machine slept does not count. */
+/** Time in which nobody worked on the run does not count. */
 const outOfTime: Reason = (state, at) => {
   const phase = state.phases.get(at.phase);
   if (!isAttempted(phase)) return undefined;
-  const { startedAt, asleepBefore } = phase.attempt;
-  const awake = Date.parse(state.now) - Date.parse(startedAt) - (state.asleep - asleepBefore);
+  const { startedAt, atRestBefore } = phase.attempt;
+  const worked = Date.parse(state.now) - Date.parse(startedAt) - (state.atRest - atRestBefore);
   const { phase_timeout_minutes: minutes } = state.config;
-  if (awake <= minutes * 60_000) return undefined;
+  if (worked <= minutes * 60_000) return undefined;
   return stopped(state, at, "timeout", `the phase took longer than ${minutes} minutes`);
 };
 

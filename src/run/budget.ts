@@ -9,9 +9,9 @@ export interface BudgetUse {
   words: string;
 }
 
-/** Hours the run has worked: time in which the machine slept does not count. */
-export const hoursOf = ({ startedAt, now, asleep }: Pick<RunState, "startedAt" | "now" | "asleep">): number =>
-  Math.max(0, Date.parse(now) - Date.parse(startedAt) - asleep) / 3_600_000;
+/** Hours the run has worked: time in which the machine slept or nobody held the run does not count. */
+export const hoursOf = ({ startedAt, now, atRest }: Pick<RunState, "startedAt" | "now" | "atRest">): number =>
+  Math.max(0, Date.parse(now) - Date.parse(startedAt) - atRest) / 3_600_000;
 
 export function budgetUse(state: RunState): BudgetUse[] {
   const { max_tokens, max_cost_usd, max_hours } = state.config;

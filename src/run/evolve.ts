@@ -50,7 +50,10 @@ export function evolve(state: RunState | undefined, event: RunEvent): RunState {
   const folding = state as Folding;
   if (event.seq > folding.seq) folding.seq = event.seq;
   if (event.epoch > folding.epoch) folding.epoch = event.epoch;
-  if (event.provisional === undefined && event.at > folding.now) folding.now = event.at;
+  if (event.provisional === undefined && event.at > folding.now) {
+    if (event.type === "run-resumed") folding.atRest += Date.parse(event.at) - Date.parse(folding.now);
+    folding.now = event.at;
+  }
   if ("command" in event && typeof event.command === "string") folding.inFlight.delete(event.command);
   (FOLDS[event.type] as Fold<FactType>)(folding, event);
   return folding;
@@ -100,7 +103,7 @@ const FOLDS: { [T in FactType]: Fold<T> } = {
     if (moment > state.now) state.now = moment;
   },
   "clock-jumped": (state, { seconds }) => {
-    state.asleep += Math.max(0, seconds * 1_000);
+    state.atRest += Math.max(0, seconds * 1_000);
   },
   "limit-reached": limitReached,
   "limit-lifted": limitLifted,
@@ -216,7 +219,7 @@ function started(event: FactOf<"run-started"> & RunEvent): RunState {
     halted: false,
     attended: event.attended ?? false,
     startedAt: event.at,
-    asleep: 0,
+    atRest: 0,
     spent: { tokens: 0, cost: 0 },
     gatesBefore: undefined,
     gateTimes: new Map(),

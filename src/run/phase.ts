@@ -49,8 +49,8 @@ export interface Merge {
 export interface Attempt {
   number: number;
   startedAt: string;
-  /** Milliseconds the run had slept before it began. */
-  asleepBefore: number;
+  /** What the run had been at rest before it began. */
+  atRestBefore: number;
   /** Where it works, and from where it began. */
   origin: {
     head: string;
@@ -254,7 +254,7 @@ export function phaseStarted(state: Folding, event: FactOf<"phase-started"> & Ru
     attempt: {
       number: event.attempt,
       startedAt: event.at,
-      asleepBefore: state.asleep,
+      atRestBefore: state.atRest,
       origin: { head, baseline, staged, worktree },
       progress: {
         sessions: before?.progress.sessions ?? [],

@@ -67,8 +67,8 @@ export interface RunState {
   halted: boolean;
   attended: boolean;
   startedAt: string;
-  /** Milliseconds in which the machine slept. */
-  asleep: number;
+  /** Milliseconds in which nobody worked on it: the machine slept, or no process held the run. */
+  atRest: number;
   /** What the run used so far; cost is undefined if a model's price is not known. */
   spent: { tokens: number; cost: number | undefined };
   /** What gates said before the first phase, by command, and how long they usually take. */

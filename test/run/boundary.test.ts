@@ -1,6 +1,7 @@
 /** What is said at a boundary: the first reason in the list that speaks counts. */
 import { describe, expect, test } from "vitest";
 import { type AtBoundary, sayAtBoundary } from "../../src/run/boundary.js";
+import { hoursOf } from "../../src/run/budget.js";
 import { EVENT_VERSION, type Fact, type RunEvent } from "../../src/run/event.js";
 import { evolve } from "../../src/run/evolve.js";
 import type { RunState } from "../../src/run/state.js";
@@ -68,6 +69,25 @@ const STOP: Fact = { type: "stop-requested", by: "test", cause: "asked" };
 const SKIP: Fact = { type: "skip-requested", phase: "1", by: "test" };
 const HELD: Fact = { type: "run-held", hold: "paused", by: "test" };
 const LATE: Fact = { type: "time-reached", moment: "2026-01-01T00:11:00.000Z" };
+/** Taken up again, and a moment at work after that. */
+const weekLater = (minutes: number): Fact[] => [
+  Object.assign(
+    {
+      type: "run-resumed" as const,
+      config: stateAfter().config,
+      attended: false,
+      agents: undefined,
+      torn: 0,
+      swept: 0,
+      staged: [],
+      usersPaths: [],
+      since: undefined,
+      revived: undefined,
+    },
+    { at: "2026-01-08T00:00:00.000Z" },
+  ),
+  { type: "time-reached", moment: `2026-01-08T00:${String(minutes).padStart(2, "0")}:00.000Z` },
+];
 const SPENT: Fact = {
   type: "call-made",
   ...place,
@@ -111,6 +131,12 @@ describe("at a boundary", () => {
       });
     }
   }
+
+  test("time in which nobody held the run counts for no limit; what follows does", () => {
+    expect(sayAtBoundary(stateAfter(...weekLater(10)), at()).stop).toBeUndefined();
+    expect(hoursOf(stateAfter(...weekLater(9)))).toBeCloseTo(0.15);
+    expect(sayAtBoundary(stateAfter(...weekLater(11)), at()).stop).toBe("timeout");
+  });
 
   test("the budget's stop is a fact of the run, said once", () => {
     expect(types(sayAtBoundary(stateAfter(SPENT), at()))).toEqual(["stop-requested", "boundary-decided"]);
