@@ -186,7 +186,7 @@ describe.concurrent("the checkpoint turn", () => {
     expect(warned).toContainEqual(expect.stringContaining(`The checkpoint of ${damaged} is damaged`));
   });
 
-  test("with one slot an older checkpoint does not serve: the ledger does", async () => {
+  thorough("with one slot an older checkpoint does not serve: the ledger does", async () => {
     let damaged = "";
     const run = await withCheckpoint(() => undefined, {
       charsPerTask: 18_000,

@@ -52,7 +52,7 @@ function expectAllDone({ run, repo }: Awaited<ReturnType<typeof night>>): void {
 }
 
 describe.concurrent("API faults, with the real Claude Code", () => {
-  test("overloaded beyond the agent's own patience: the same conversation goes on after a back-off", async () => {
+  thorough("overloaded beyond the agent's own patience: the same conversation goes on after a back-off", async () => {
     const ended = await night({ behave: faultAt(3, OVERLOADED, 2) });
     expectAllDone(ended);
     const reasons = ended.run.of("session-ended").map((event) => event.reason);
@@ -72,7 +72,7 @@ describe.concurrent("API faults, with the real Claude Code", () => {
     expectAllDone(await night({ behave: faultAt(3, { type: "cut", content: [say("half a")] }) }));
   });
 
-  test("a 400 in mid-phase: a fresh session goes on from the ledger", async () => {
+  thorough("a 400 in mid-phase: a fresh session goes on from the ledger", async () => {
     const bad: Reply = {
       type: "error",
       status: 400,
@@ -187,7 +187,7 @@ describe.concurrent("usage limits, with the real Claude Code", () => {
     expect(ended.run.done).toEqual(ids);
   });
 
-  test("on_usage_limit: stop stops, with a handoff", async () => {
+  thorough("on_usage_limit: stop stops, with a handoff", async () => {
     let calls = 0;
     const { run } = await night({
       env: account,

@@ -8,7 +8,7 @@ import { eventually } from "../support/eventually.js";
 import { planFiles } from "../support/plans.js";
 import { git, scratchRepo } from "../support/scratch.js";
 import { eventsOf, site } from "../support/segno.js";
-import { isThorough } from "../support/thorough.js";
+import { isThorough, thorough } from "../support/thorough.js";
 
 const runIn = (repo: string): string => readdirSync(join(repo, ".git/segno/runs"))[0] ?? "";
 const alive = (run: string) => findProcesses((marker) => marker.startsWith(`${run}:`));
@@ -55,7 +55,7 @@ describe.concurrent("kill and signals", () => {
     },
   );
 
-  test("SIGINT twice: ended now, exit 130, no process left", async () => {
+  thorough("SIGINT twice: ended now, exit 130, no process left", async () => {
     const place = await site({ repo: scratchRepo(planFiles([{ id: "1" }])), behave: runs("sleep 300") });
     const running = place.segno(["run", "PLAN.md", "--json"]);
     await running.event((event) => event.type === "call-made");
@@ -125,7 +125,7 @@ describe.concurrent("going on", () => {
     expect([done.code, done.stderr.includes("all its phases are done")]).toEqual([2, true]);
   });
 
-  test("with --fresh an interrupted run is left behind, and a new one begins", async () => {
+  thorough("with --fresh an interrupted run is left behind, and a new one begins", async () => {
     const place = await site({ repo: scratchRepo(planFiles([{ id: "1" }])) });
     await place.segno(["run", "PLAN.md"], { killAt: 8 }).ended;
     const run = runIn(place.repo);
@@ -252,7 +252,7 @@ describe.concurrent("commits as configured", () => {
     expect(readFileSync(join(repo, "PLAN.md"), "utf8").match(/Completed/g)).toHaveLength(2);
   });
 
-  test("commit_on_failure keeps what a failed phase leaves, marked as partial, under the configured message", async () => {
+  thorough("commit_on_failure keeps what a failed phase leaves, marked as partial, under the configured message", async () => {
     const repo = scratchRepo({
       ...planFiles([{ id: "1", title: "Setup", gates: ["false"] }]),
       ".segno/config.yaml":

@@ -9,7 +9,7 @@ import { markPlanFile } from "../../src/plan/write-back.js";
 import { PLANS } from "../support/plan-texts.js";
 import { planFiles } from "../support/plans.js";
 
-const RUNS = Number(process.env.MUTATIONS ?? 150);
+const RUNS = Number(process.env.MUTATIONS ?? 60);
 // The same documents each time, unless more are asked for: what is found then is worth a test of its own.
 const SEED = process.env.MUTATIONS === undefined ? { seed: 20_261_116 } : {};
 const MASTER = planFiles([

@@ -44,7 +44,7 @@ describe("the board", () => {
           expectSame(view.board, state);
         });
       }),
-      { numRuns: Number(process.env.MUTATIONS ?? 100) },
+      { numRuns: Number(process.env.MUTATIONS ?? 50) },
     );
   });
 

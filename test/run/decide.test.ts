@@ -84,7 +84,7 @@ describe("any run, whatever the world answers", () => {
           if (state.phases.get(parent)?.step === "done") expect(over(part)).toBe(true);
         expect(state.status === "completed").toBe([...state.phases.keys()].every(over));
       }),
-      { numRuns: Number(process.env.MUTATIONS ?? 400) },
+      { numRuns: Number(process.env.MUTATIONS ?? 200) },
     );
   });
 
@@ -98,7 +98,7 @@ describe("any run, whatever the world answers", () => {
           expect(new Set(targets).size).toBe(targets.length);
         });
       }),
-      { numRuns: Number(process.env.MUTATIONS ?? 400) },
+      { numRuns: Number(process.env.MUTATIONS ?? 200) },
     );
   });
 
@@ -125,7 +125,7 @@ describe("any run, whatever the world answers", () => {
           }
         });
       }),
-      { numRuns: Number(process.env.MUTATIONS ?? 400) },
+      { numRuns: Number(process.env.MUTATIONS ?? 200) },
     );
     // By chance 13 to 25 of 400 runs; none would mean that nothing was looked at.
     expect(landed).toBeGreaterThan(0);
@@ -155,7 +155,7 @@ describe("any run, whatever the world answers", () => {
           expect(replay([...before, b, a])).toEqual(replay([...before, a, b]));
         }
       }),
-      { numRuns: Number(process.env.MUTATIONS ?? 300) },
+      { numRuns: Number(process.env.MUTATIONS ?? 150) },
     );
     expect(kinds.size).toBeGreaterThan(40);
   });
