@@ -252,22 +252,25 @@ describe.concurrent("commits as configured", () => {
     expect(readFileSync(join(repo, "PLAN.md"), "utf8").match(/Completed/g)).toHaveLength(2);
   });
 
-  thorough("commit_on_failure keeps what a failed phase leaves, marked as partial, under the configured message", async () => {
-    const repo = scratchRepo({
-      ...planFiles([{ id: "1", title: "Setup", gates: ["false"] }]),
-      ".segno/config.yaml":
-        "commit_on_failure: true\nmax_remediations: 0\ncommit_message_template: 'work: {phase_name} [{phase_id}] {status}'\n",
-    });
-    const place = await site({ repo });
-    const ended = await place.segno(["run", "PLAN.md"]).ended;
-    expect(ended.code).toBe(1);
-    expect(git(repo, "log", "-1", "--format=%s")).toBe("work: Setup [1] ⚠️ partial");
-    expect(git(repo, "show", "--name-only", "--format=", "HEAD").split("\n").sort()).toEqual([
-      "PLAN.md",
-      "out/1-1.txt",
-      "plan/phase-1.md",
-    ]);
-    expect(git(repo, "show", "HEAD:plan/phase-1.md")).toContain("**Status:** Failed");
-    expect(existsSync(join(repo, "out/1-1.txt"))).toBe(true);
-  });
+  thorough(
+    "commit_on_failure keeps what a failed phase leaves, marked as partial, under the configured message",
+    async () => {
+      const repo = scratchRepo({
+        ...planFiles([{ id: "1", title: "Setup", gates: ["false"] }]),
+        ".segno/config.yaml":
+          "commit_on_failure: true\nmax_remediations: 0\ncommit_message_template: 'work: {phase_name} [{phase_id}] {status}'\n",
+      });
+      const place = await site({ repo });
+      const ended = await place.segno(["run", "PLAN.md"]).ended;
+      expect(ended.code).toBe(1);
+      expect(git(repo, "log", "-1", "--format=%s")).toBe("work: Setup [1] ⚠️ partial");
+      expect(git(repo, "show", "--name-only", "--format=", "HEAD").split("\n").sort()).toEqual([
+        "PLAN.md",
+        "out/1-1.txt",
+        "plan/phase-1.md",
+      ]);
+      expect(git(repo, "show", "HEAD:plan/phase-1.md")).toContain("**Status:** Failed");
+      expect(existsSync(join(repo, "out/1-1.txt"))).toBe(true);
+    },
+  );
 });

@@ -155,7 +155,7 @@ describe("any run, whatever the world answers", () => {
           expect(replay([...before, b, a])).toEqual(replay([...before, a, b]));
         }
       }),
-      { numRuns: Number(process.env.MUTATIONS ?? 150) },
+      { numRuns: Number(process.env.MUTATIONS ?? 300) },
     );
     expect(kinds.size).toBeGreaterThan(40);
   });
