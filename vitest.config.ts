@@ -35,6 +35,7 @@ const REAL = [
   "test/git/{commits,properties}.test.ts",
   "test/other-agents/{codex,opencode,short}.test.ts",
   "test/pictures.test.ts",
+  "test/team/**/*.test.ts",
   "test/store/{lock,postgres}.test.ts",
   "test/tui/**/*.test.ts",
   "test/web/page.test.ts",

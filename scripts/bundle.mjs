@@ -13,6 +13,8 @@ const OUTSIDE = [
   "@secretlint/profiler",
   "@secretlint/secretlint-rule-preset-recommend",
   "ink",
+  "pg",
+  "pg-boss",
   "open",
   "react",
 ];
@@ -85,6 +87,7 @@ const commandLine = await bundled(
   {
     "cli/main": join(top, "src/cli/main.ts"),
     "cli/program": join(top, "src/cli/program.ts"),
+    "cli/deadman": join(top, "src/team/deadman.ts"),
     "cli/warden-sweep": join(top, "src/engine/warden-sweep.ts"),
     // An entry of its own, so that an agent can be added from outside.
     "agents/registry": join(top, "src/agents/registry.ts"),

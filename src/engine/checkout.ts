@@ -1,6 +1,7 @@
 /** Where a phase works: the run's own checkout, or a worktree of its own. */
 import { join } from "node:path";
 import { Git } from "../git/git.js";
+import { tipOf } from "../git/merge.js";
 import { lastAttempt, type Worktree } from "../run/phase.js";
 import type { RunState } from "../run/state.js";
 import type { HeldRun } from "./held-run.js";
@@ -34,3 +35,7 @@ export function mergeTargetOf(held: HeldRun, phase: string): Checkout {
   const parent = held.run.state.parents.get(phase);
   return parent === undefined ? ownGround(held) : checkoutOf(held, parent);
 }
+
+/** Where that is now: a branch may be anybody's on a remote, and what the journal says is the truth there. */
+export const standsAt = ({ git, run, remote }: HeldRun, { branch }: Checkout): Promise<string> =>
+  remote === undefined ? tipOf(git, branch) : Promise.resolve(run.state.head);

@@ -11,6 +11,7 @@ import type { ReadPlanFile } from "../plan/model.js";
 import type { BlobRef, RunEvent, TurnEnd } from "../run/event.js";
 import type { Lock, Store } from "../store/store.js";
 import type { SegnoTools } from "../tools/tools.js";
+import type { CodeRemote } from "./code-remote.js";
 import type { Guarded, PageRoutes } from "./guard.js";
 import type { KeptFile } from "./kept-files.js";
 import type { LiveRun } from "./live-run.js";
@@ -83,6 +84,10 @@ export interface HeldRun {
   /** Ends everything at once; there while somebody conducts the run who can. */
   endNow: (() => void) | undefined;
   warden: Warden;
+  /** Undefined where all of the run is on this machine. */
+  remote: CodeRemote | undefined;
+  /** What time it is where the run is kept. */
+  now: () => number;
   /** There while the run is conducted. */
   door: { url: string; sessionToken(session: string): string } | undefined;
 }
@@ -155,6 +160,8 @@ export function heldRun(parts: Parts, equipment: Equipment): HeldRun {
     stop: stop.signal,
     endNow: undefined,
     warden,
+    remote: undefined,
+    now: Date.now,
     door: undefined,
   };
 }

@@ -11,7 +11,8 @@ import { wakeAt } from "../run/waits.js";
 import type { HeldRun } from "./held-run.js";
 import { perform } from "./perform.js";
 
-export async function decideAndPerform(held: HeldRun): Promise<RunStatus> {
+/** `performs`: who does what was decided; this process, where nothing else is said. */
+export async function decideAndPerform(held: HeldRun, performs = perform): Promise<RunStatus> {
   const { run } = held;
   let wake = () => {};
   let failure: unknown;
@@ -34,11 +35,13 @@ export async function decideAndPerform(held: HeldRun): Promise<RunStatus> {
     for (const decision of decisions) {
       if (decision.type === "perform") {
         conclusions = 0;
-        perform(held, decision.command).catch(fail);
+        performs(held, decision.command).catch(fail);
       } else if (++conclusions > MOST_CONCLUSIONS)
         throw new Error(`the run goes round in circles: ${decision.fact.type}`);
     }
-    const callOff = setAlarm(wakeAt(run.state), (moment) => run.record({ type: "time-reached", moment }).catch(fail));
+    const callOff = setAlarm(wakeAt(run.state), held.now, (moment) =>
+      run.record({ type: "time-reached", moment }).catch(fail),
+    );
     await changed;
     callOff();
   }
@@ -58,11 +61,11 @@ const MOST_CONCLUSIONS = 20_000;
 const LONGEST_WAIT_MS = 60_000;
 
 /** Rings at the moment; what it returns calls it off. */
-function setAlarm(moment: string | undefined, ring: (moment: string) => void): () => void {
+function setAlarm(moment: string | undefined, now: () => number, ring: (moment: string) => void): () => void {
   if (moment === undefined) return () => {};
   let timer: NodeJS.Timeout | undefined;
   const arm = () => {
-    const left = Date.parse(moment) - Date.now();
+    const left = Date.parse(moment) - now();
     if (left <= 0) ring(moment);
     else timer = setTimeout(arm, Math.min(left, LONGEST_WAIT_MS));
   };

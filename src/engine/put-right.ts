@@ -62,9 +62,12 @@ export async function putRight(held: HeldRun, phase: string): Promise<void> {
   });
 }
 
-/** Worktrees that a resume had to make anew get what was kept of their work. */
-export async function regainWork(held: HeldRun): Promise<void> {
-  for (const id of held.run.state.readiness.underWay) {
+/** Worktrees that had to be made anew get what was kept of their work. */
+export async function regainWork(
+  held: HeldRun,
+  phases: Iterable<string> = held.run.state.readiness.underWay,
+): Promise<void> {
+  for (const id of phases) {
     const attempt = lastAttempt(held.run.state.phases.get(id));
     if (attempt !== undefined) await remakeCheckout(held, id, attempt);
   }
@@ -152,7 +155,9 @@ async function remakeCheckout(held: HeldRun, phase: string, attempt: Attempt): P
   const { tasksDone, tasksCommitted } = attempt.progress;
   const kept = new Set([...tasksCommitted, ...(await bringWorkBack(held, phase, new Git(made)))]);
   const lost = tasksDone.filter((task) => !kept.has(task));
-  await run.record({ type: "checkout-remade", phase, attempt: attempt.number, branch, lost });
+  // On another machine nothing is there of a merge that was not committed.
+  const mergeLost = held.remote !== undefined && attempt.train.merge !== undefined ? true : undefined;
+  await run.record({ type: "checkout-remade", phase, attempt: attempt.number, branch, lost, mergeLost });
   return lost;
 }
 

@@ -228,13 +228,15 @@ export async function appendToRun<T>(store: Store, id: string, act: (run: LiveRu
 
 /**
  * What was in flight when the last process ended. Its sessions are gone, whatever they were doing. A gate runs again; a
- * commit is performed again and recognises itself by its trailer; the start of a phase left nothing behind.
+ * commit is performed again and recognises itself by its trailer; the start of a phase left nothing behind. `only`: of one
+ * phase, whose holder is gone.
  */
-export function reconcile(state: RunState): Fact[] {
+export function reconcile(state: RunState, only?: string): Fact[] {
   const facts: Fact[] = [];
-  const open = [...state.inFlight.values()];
+  const isMeant = ({ phase }: { phase: string }): boolean => only === undefined || phase === only;
+  const open = [...state.inFlight.values()].filter(isMeant);
   for (const session of state.sessions.values()) {
-    if (session.step === "ended") continue;
+    if (session.step === "ended" || !isMeant(session)) continue;
     const command = open.find((candidate) => isOfSession(candidate, session));
     const { id, phase, attempt } = session;
     facts.push({

@@ -7,6 +7,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { bringBack, writePaths } from "../git/aside.js";
 import { asGitError, type Git, GitError } from "../git/git.js";
+import { refPart } from "../git/ref-part.js";
 import { readSigns } from "../git/signs.js";
 import { snapshotTree, treeChanges } from "../git/trees.js";
 import { checkoutOf } from "./checkout.js";
@@ -22,8 +23,11 @@ interface Kept {
 /** Where a look at the working tree takes longer, work is kept at commits only. */
 const MOST_MS = 2_000;
 
-const refOf = ({ run }: HeldRun, phase: string, what: "tree" | "note"): string =>
-  `refs/segno/${run.state.run}/work/${phase.replaceAll(/[^\w.-]|\.\.|\.$/g, "_")}-${what}`;
+/** Where the work of a phase is kept until it is committed. */
+export const workRef = (run: string, phase: string, what: "tree" | "note"): string =>
+  `refs/segno/${run}/work/${refPart(phase)}-${what}`;
+
+const refOf = ({ run }: HeldRun, phase: string, what: "tree" | "note"): string => workRef(run.state.run, phase, what);
 
 /** Whether it is worth doing again: it took no longer than it may. */
 export async function keepWork(held: HeldRun, phase: string, git: Git, tasks: readonly string[]): Promise<boolean> {

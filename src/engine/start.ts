@@ -110,6 +110,31 @@ export async function startRun(
   const warden = postWarden(id, equipment.revives?.(id, git.top));
   const run = new LiveRun(await store.create(id, { epoch: 1, redact }), []);
   run.onEvent(equipment.onEvent);
+  await recordStart(run, store, { id, branch, head, parsed, repository, options, tried }, equipment);
+  if (untracked.length > 0) run.warn(untrackedText(untracked));
+  await run.flush();
+  return good(
+    heldRun({ run, store, git, files, texts: texts.value, lock: locked.value, warden, interrupted: false }, equipment),
+  );
+}
+
+export interface Starting {
+  id: string;
+  /** Where its work will be, and from where it begins. */
+  branch: string;
+  head: string;
+  parsed: Prepared["parsed"];
+  repository: Prepared["repository"];
+  options: StartOptions;
+  /** What the project's own checks said. */
+  tried: Tried;
+}
+
+/** The first event, and what is known before the first phase begins. */
+export async function recordStart(run: LiveRun, store: Store, starting: Starting, equipment: Equipment): Promise<void> {
+  const { id, branch, head, parsed, repository, options, tried } = starting;
+  const { git } = repository;
+  const { plan } = parsed;
   const done = options.force === true ? [] : plan.phases.filter((phase) => isDone(phase.mark)).map((phase) => phase.id);
   const open = plan.phases.map((phase) => phase.id).filter((phase) => !done.includes(phase));
   const left =
@@ -173,15 +198,10 @@ export async function startRun(
     run.warn(
       "Phases begin from the newest commit, in worktrees: what you have not committed is not in them, and stays as it is.",
     );
-  if (untracked.length > 0) run.warn(untrackedText(untracked));
-  await run.flush();
-  return good(
-    heldRun({ run, store, git, files, texts: texts.value, lock: locked.value, warden, interrupted: false }, equipment),
-  );
 }
 
 /** A plan that nothing would judge gets the project's own checks as gates, as far as they pass now. */
-async function withFoundGates(
+export async function withFoundGates(
   { repository, files, parsed }: Prepared,
   options: StartOptions,
   { gateEnv: env }: Equipment,

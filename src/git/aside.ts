@@ -6,6 +6,7 @@
  * 2. A path leaves the checkout only while its content is exactly the phase's; everything else stays, and is named.
  * 3. Both ways can be repeated after a crash at any moment.
  */
+
 import { readdirSync, rmdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isKeyFile } from "../secrets/find.js";
@@ -13,6 +14,7 @@ import type { CommitRequest } from "./commit.js";
 import type { Git } from "./git.js";
 import { inspectChanges } from "./inspect.js";
 import { mergeText, textIn } from "./merge-text.js";
+import { refPart } from "./ref-part.js";
 import { unfinishedOperation } from "./start.js";
 import { entryLine, isSegnoPath, snapshotTree, type TreeChange, treeChanges, withPrivateIndex } from "./trees.js";
 
@@ -25,7 +27,7 @@ export interface Aside {
 }
 
 export const asideRef = (run: string, phase: string, attempt: number): string =>
-  `refs/segno/${run}/aside/${phase.replaceAll(/[^\w.-]|\.\.|\.$/g, "_")}-a${attempt}`;
+  `refs/segno/${run}/aside/${refPart(phase)}-a${attempt}`;
 
 /** Undefined where the checkout is not what the run left: on another branch, in the middle of something. */
 export async function setAside(git: Git, request: CommitRequest, ref: string): Promise<Aside | undefined> {

@@ -4,6 +4,7 @@ import { existsSync, statSync } from "node:fs";
 import type { ChangedFile } from "../run/changed-file.js";
 import { Git } from "./git.js";
 import { ownPath } from "./places.js";
+import { refPart } from "./ref-part.js";
 import { isSegnoPath, snapshotTree } from "./trees.js";
 
 export type RepositoryProblem =
@@ -91,7 +92,7 @@ export async function takeBaseline(git: Git, run: string, name: string): Promise
   return { head, baseline, staged };
 }
 
-const refOf = (run: string, name: string): string => `refs/segno/${run}/${name.replaceAll(/[^\w.-]|\.\.|\.$/g, "_")}`;
+const refOf = (run: string, name: string): string => `refs/segno/${run}/${refPart(name)}`;
 
 /** One that was taken before, as far as it can be known again. */
 export async function baselineOf(git: Git, run: string, name: string): Promise<PhaseBaseline | undefined> {

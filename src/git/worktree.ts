@@ -3,14 +3,17 @@ import { existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { Git } from "./git.js";
+import { refPart } from "./ref-part.js";
 import { isSegnoPath } from "./trees.js";
 
 export const worktreesFolder = (env: NodeJS.ProcessEnv): string =>
   join(env.XDG_STATE_HOME ?? join(env.HOME ?? homedir(), ".local", "state"), "segno", "worktrees");
 
 /** The branch on which a phase works in a worktree of its own. */
-export const phaseBranch = (run: string, phase: string): string =>
-  `segno/${run}/${phase.replaceAll(/[^\w.-]|\.\.|\.$/g, "_")}`;
+export const phaseBranch = (run: string, phase: string): string => `segno/${run}/${refPart(phase)}`;
+
+/** What it would be on the branch, while it is on its way there. */
+export const trainRef = (run: string, phase: string): string => `refs/segno/${run}/train/${refPart(phase)}`;
 
 export async function addWorktree(git: Git, folder: string, branch: string): Promise<string> {
   const place = placeFor(git, folder, branch);

@@ -203,8 +203,11 @@ export type Fact =
       /** Where it works, if not in the run's own checkout. */
       worktree?: { branch: string } | undefined;
     } & OfPhase)
-  /** Its worktree was deleted, and is there again at its last commit; what was reported since then is lost. */
-  | ({ type: "checkout-remade"; branch: string; lost: string[] } & OfPhase)
+  /**
+   * Its worktree was deleted, and is there again at its last commit; what was reported since then is lost. `mergeLost`: what
+   * it was merging is gone, too, with the machine it was on.
+   */
+  | ({ type: "checkout-remade"; branch: string; lost: string[]; mergeLost?: boolean | undefined } & OfPhase)
   /** It names files as its own that another names, too, which is under way: it waits for that one. */
   | { type: "phase-serialised"; phase: string; behind: string; files: string[] }
   /**

@@ -12,7 +12,7 @@ import { commitFailed, commitIssued, commitMade, commitRefused, commitSkipped, p
 import { phaseDone, phaseFailed, phaseRevised, phaseSkipped, retryFailed, skipRequested } from "./ending.js";
 import type { FactOf, FactType, RunEvent } from "./event.js";
 import type { Folding } from "./folding.js";
-import { mergeBegun, mergeFailed, mergeTested, phaseMerged } from "./merging.js";
+import { mergeBegun, mergeFailed, mergeLost, mergeTested, phaseMerged } from "./merging.js";
 import {
   checkoutRemade,
   isAttempted,
@@ -116,7 +116,10 @@ const FOLDS: { [T in FactType]: Fold<T> } = {
   "command-abandoned": startAbandoned,
   // Phases
   "phase-started": phaseStarted,
-  "checkout-remade": checkoutRemade,
+  "checkout-remade": (state, event) => {
+    checkoutRemade(state, event);
+    mergeLost(state, event);
+  },
   "phase-serialised": (state, { phase }) => {
     state.serialised.add(phase);
   },

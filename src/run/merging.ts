@@ -215,6 +215,16 @@ export function mergeBegun(state: Folding, event: FactOf<"merge-begun">): void {
 /** What its gates said of the phase before it was taken in. */
 const resultsAlone = ({ attempt, results }: Merging | Verifying): GateResult[] => attempt.train.merge?.alone ?? results;
 
+/** It has to be taken in anew; what was tested and kept elsewhere still counts. */
+export function mergeLost(state: Folding, { phase: id, mergeLost: lost }: FactOf<"checkout-remade">): void {
+  const phase = state.phases.get(id);
+  if (lost !== true || !isAttempted(phase) || phase.step === "merging") return;
+  const { merge } = phase.attempt.train;
+  if (merge === undefined) return;
+  const attempt = revise(phase.attempt, "train", { merge: undefined });
+  setPhase(state, id, { step: "merging", attempt, results: merge.alone });
+}
+
 export function mergeTested(state: Folding, { phase: id, candidate }: FactOf<"merge-tested">): void {
   const phase = state.phases.get(id);
   if (phase?.step !== "verifying") return;

@@ -64,7 +64,10 @@ export const commit: Performer<"commit"> = async (held, { id, phase, attempt, ki
   if (kind === "phase" && state.commits.aside !== undefined) await takeBack(held, phase, state, git);
   const kept = config.auto_commit ? undefined : await keepSnapshot(git, request).catch(asFailure);
   const outcome = kept ?? (await commitChanges(git, request).catch(asFailure));
-  if (outcome.type === "made" || outcome.type === "nothing") await forgetWork(held, phase, git);
+  if (outcome.type === "made" || outcome.type === "nothing") {
+    await forgetWork(held, phase, git);
+    await held.remote?.send(phase);
+  }
   switch (outcome.type) {
     case "made":
       await run.record({

@@ -9,12 +9,12 @@ import {
   makeMergeCommit,
   tipOf,
 } from "../../git/merge.js";
-import { removeMerged } from "../../git/worktree.js";
+import { removeMerged, trainRef } from "../../git/worktree.js";
 import type { Command } from "../../run/command.js";
 import { carsBefore, sharingWith } from "../../run/merging.js";
 import { type Attempt, isAttempted } from "../../run/phase.js";
 import { phaseOf, stateOfPhase } from "../../run/state.js";
-import { type Checkout, checkoutOf, mergeTargetOf } from "../checkout.js";
+import { type Checkout, checkoutOf, mergeTargetOf, standsAt } from "../checkout.js";
 import type { HeldRun } from "../held-run.js";
 import { markedPlan, markPlan } from "../marks.js";
 import type { Performer } from "../performer.js";
@@ -54,15 +54,16 @@ async function merge(held: HeldRun, command: MergePhase): Promise<void> {
     throw new Error(`phase ${phase} has no worktree`);
   const target = mergeTargetOf(held, phase);
   const car: Car = { command, attempt: state.attempt, checkout: checkoutOf(held, phase), target };
-  const now = await tipOf(git, target.branch);
+  await held.remote?.fetch();
+  const now = await standsAt(held, target);
   if (lands !== undefined) {
     // Also where it was done before a crash.
     const base = await git.line(["rev-parse", `${lands}^1`]);
     if ((await contains(git, now, lands)) || (await land(git, target.branch, lands, base)))
       return arrive(held, car, lands);
   }
-  const made = await findSwap(git, target.branch, { run: run.state.run, command: id });
-  if (made !== undefined) return arrive(held, car, made.sha);
+  const made = held.remote === undefined && (await findSwap(git, target.branch, { run: run.state.run, command: id }));
+  if (made) return arrive(held, car, made.sha);
   await takeIn(held, car, now);
 }
 
@@ -74,7 +75,8 @@ async function takeIn(held: HeldRun, car: Car, now: string): Promise<void> {
   const onto = command.onto !== undefined && (await contains(git, command.onto.commit, now)) ? command.onto : undefined;
   const base = onto?.commit ?? now;
   const tip = await tipOf(git, checkout.branch);
-  if (onto === undefined && (await contains(git, tip, base))) {
+  // Where others conduct, they bring it in: here it is only made ready.
+  if (held.remote === undefined && onto === undefined && (await contains(git, tip, base))) {
     const sha = await commitOf(held, car, { base, tip, tree: tip });
     // Somebody moved the branch in this moment: from the beginning.
     if (!(await land(git, target.branch, sha, base))) return takeIn(held, car, await tipOf(git, target.branch));
@@ -90,12 +92,10 @@ async function takeIn(held: HeldRun, car: Car, now: string): Promise<void> {
       : await commitOf(held, car, { base, tip, tree: await checkout.git.line(["write-tree"]) }, onto?.phase);
   // Nothing else holds it until it lands.
   if (candidate !== undefined) await git.raw(["update-ref", trainRef(run.state.run, phase), candidate]);
+  await held.remote?.send(phase);
   const begun = { base, tip, behind: onto?.phase, candidate, conflicts, sharing, files };
   await run.record({ type: "merge-begun", command: id, phase, attempt, ...begun });
 }
-
-const trainRef = (run: string, phase: string): string =>
-  `refs/segno/${run}/train/${phase.replaceAll(/[^\w.-]|\.\.|\.$/g, "_")}`;
 
 async function commitOf(
   held: HeldRun,

@@ -5,7 +5,7 @@ import { baselineOf, type PhaseBaseline, takeBaseline } from "../../git/start.js
 import { ensureWorktree, phaseBranch } from "../../git/worktree.js";
 import { type Attempt, revise, type Worktree } from "../../run/phase.js";
 import { stateOfPhase } from "../../run/state.js";
-import { mergeTargetOf } from "../checkout.js";
+import { mergeTargetOf, standsAt } from "../checkout.js";
 import { readHandoffs } from "../handoff.js";
 import type { HeldRun } from "../held-run.js";
 import { inTurn } from "../in-turn.js";
@@ -61,7 +61,9 @@ async function begin(
   apart: boolean,
 ): Promise<Taken | undefined> {
   const { run } = held;
-  await takeUpPlanChanges(held);
+  await held.remote?.fetch();
+  // Elsewhere nobody edits a plan: it is what the run was started with.
+  if (held.remote === undefined) await takeUpPlanChanges(held);
   keepAgain(held);
   const planned = run.state.plan.phases.find((candidate) => candidate.id === phase);
   const ready = planned?.dependsOn.every((other) =>
@@ -75,7 +77,7 @@ async function begin(
     });
     return undefined;
   }
-  const moved = await headMoved(held);
+  const moved = held.remote === undefined ? await headMoved(held) : undefined;
   if (moved !== undefined) {
     await run.record(
       { type: "head-moved", ...moved },
@@ -149,7 +151,7 @@ async function takeWorktree(held: HeldRun, phase: string, before: Attempt | unde
   const { run, git } = held;
   const target = mergeTargetOf(held, phase);
   const branch = before?.origin.worktree?.branch ?? phaseBranch(run.state.run, phase);
-  const head = before?.origin.head ?? (await tipOf(git, target.branch));
+  const head = before?.origin.head ?? (await standsAt(held, target));
   held.checkouts.set(branch, await ensureWorktree(git, held.worktrees, branch, head));
   // Where a repeat finds it made already, it begins where that one did.
   const began = before?.origin.head ?? (await git.line(["merge-base", head, branch]));

@@ -108,6 +108,19 @@ BEGIN
   RETURN FOUND;
 END $$;
 
+-- The lease that follows whatever was the last one: from here on that one writes nothing.
+CREATE FUNCTION segno.next_lease(p_run text, p_scope text, p_worker text) RETURNS int
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = segno, pg_temp AS $$
+DECLARE
+  taken int;
+BEGIN
+  PERFORM 1 FROM segno.runs WHERE run = p_run FOR UPDATE;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  INSERT INTO segno.leases AS l (run, scope, epoch, worker) VALUES (p_run, p_scope, 1, p_worker)
+    ON CONFLICT (run, scope) DO UPDATE SET epoch = l.epoch + 1, worker = p_worker RETURNING l.epoch INTO taken;
+  RETURN taken;
+END $$;
+
 CREATE FUNCTION segno.append(
   p_run text, p_expected bigint, p_scope text, p_epoch int, p_leased boolean, p_writer uuid, p_batch bigint,
   p_bodies text[], p_facts boolean[],

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type Learned, NOTHING_LEARNED } from "../../context/forecast.js";
 import type { BlobRef, RunEvent } from "../../run/event.js";
+import type { Redact } from "../../secrets/redact.js";
 import { mergedLearned } from "../learned.js";
 import type { Address, Holder, Journal, JournalRead, Lease, Locked, Store, Watching } from "../store.js";
 import type { Database } from "./database.js";
@@ -18,6 +19,12 @@ export interface PgStoreOptions {
   /** Who writes here. */
   worker: string;
   now?: () => Date;
+}
+
+export interface Joined {
+  journal: Journal;
+  events: RunEvent[];
+  epoch: number;
 }
 
 export class PgStore implements Store {
@@ -164,6 +171,34 @@ export class PgStore implements Store {
     ]);
     if (taken?.take_lease !== true) throw new LeaseLost("a newer lease of the run was taken");
     return new PgJournal(this.#database, { run, lease, scope: "", leased: true, known, now });
+  }
+
+  /** Takes the lease of a phase, or with an empty scope the conductor's, whoever had it before, and reads what is there. */
+  async join(run: string, scope: string, redact: Redact): Promise<Joined | undefined> {
+    const { worker, now } = this.#options;
+    const [row] = await this.#database.query<{ next_lease: number | null }>("SELECT segno.next_lease($1, $2, $3)", [
+      run,
+      scope,
+      worker,
+    ]);
+    const epoch = row?.next_lease ?? undefined;
+    if (epoch === undefined) return undefined;
+    const events = await eventsAfter(this.#database, run, 0);
+    const known = events.at(-1)?.seq ?? 0;
+    const journal = new PgJournal(this.#database, { run, lease: { epoch, redact }, scope, leased: true, known, now });
+    return { journal, events, epoch };
+  }
+
+  /** For who holds nothing: what is said is compared with what was known, and refused where something came since. */
+  async steer(run: string, redact: Redact): Promise<Joined | undefined> {
+    const read = await this.read(run);
+    if (!read.ok) return undefined;
+    const { now } = this.#options;
+    const known = read.events.at(-1)?.seq ?? 0;
+    const epoch = read.events.at(-1)?.epoch ?? 1;
+    const lease = { epoch, redact };
+    const journal = new PgJournal(this.#database, { run, lease, scope: "", leased: false, known, now });
+    return { journal, events: read.events, epoch };
   }
 
   async remove(run: string): Promise<void> {

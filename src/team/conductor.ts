@@ -1,0 +1,119 @@
+/**
+ * Whoever holds the lease of a run decides what is done, and does one thing itself: it brings in what was tested, in a clone
+ * that no agent comes near.
+ *
+ * Invariant: taking a run over is not taking it up again. What was asked, held, halted or failed stays so; what is in flight
+ * is its worker's.
+ */
+import { learnFrom } from "../engine/forecasting.js";
+import { type HeldRun, heldRun } from "../engine/held-run.js";
+import { LiveRun } from "../engine/live-run.js";
+import { decideAndPerform } from "../engine/loop.js";
+import { startNotifying } from "../engine/notify.js";
+import { planFiles } from "../engine/plan-files.js";
+import { changedSinceParting, contains } from "../git/merge.js";
+import { DEFAULT_TEXTS } from "../handover/templates.js";
+import type { Command } from "../run/command.js";
+import { holdLease } from "./lease.js";
+import { conductorClone, databaseClock, type Machine } from "./machine.js";
+import type { RunJob, Taken } from "./queues.js";
+import { TeamRemote } from "./remote.js";
+
+const ENSURES_EVERY_MS = 1_000;
+
+type Landing = Extract<Command, { type: "merge-phase" }> & { lands: string };
+
+/** What the conductor does itself; all else is done by whoever holds the phase. */
+export const isLanding = (command: Command): command is Landing =>
+  command.type === "merge-phase" && command.lands !== undefined;
+
+/** `ends`: the worker is about to end; somebody else goes on. */
+export async function conductTeamRun(machine: Machine, job: Taken<RunJob>, ends: AbortSignal): Promise<void> {
+  const { store, queues, repo, redact, say, database } = machine;
+  const { run: id } = job.data;
+  const lease = holdLease(queues, job, undefined);
+  const joined = await store.join(id, "", redact);
+  if (joined === undefined || joined.events.length === 0) {
+    lease.letGo();
+    await queues.finish(job);
+    return;
+  }
+  const clock = await databaseClock(database);
+  const run = new LiveRun(joined.journal, joined.events);
+  say(`conducts ${id}`);
+  const git = await conductorClone(machine);
+  const { branch } = run.state;
+  const onTrouble = (why: string): void => run.warn(`The git remote cannot be reached by ${machine.worker}: ${why}`);
+  const remote = new TeamRemote({
+    git,
+    url: machine.url,
+    run: id,
+    branch,
+    epoch: joined.epoch,
+    signal: lease.lost,
+    onTrouble,
+  });
+  const equipment = machine.equipment(run.state.config);
+  const warden = { watch: () => {}, unwatch: () => {}, dismiss: () => {} };
+  const lock = { release: () => {} };
+  const parts = { run, store, git, files: planFiles(git.top), texts: DEFAULT_TEXTS, lock, warden, interrupted: false };
+  const held = heldRun(parts, equipment);
+  held.remote = remote;
+  held.now = clock.now;
+  learnFrom(held);
+  const notices = startNotifying(held);
+  const ensure = async (): Promise<void> => {
+    for (const command of run.state.inFlight.values())
+      if (!isLanding(command)) await queues.ensurePhase({ run: id, repo, phase: command.phase, needs: [] });
+  };
+  const again = setInterval(() => void ensure().catch(() => {}), ENSURES_EVERY_MS);
+  const performs = async (_: HeldRun, command: Command): Promise<void> => {
+    if (isLanding(command)) await land(held, remote, command);
+    else await ensure().catch(() => {});
+  };
+  const lost = new Promise<"lost" | "ends">((resolve) => {
+    lease.lost.addEventListener("abort", () => resolve("lost"));
+    ends.addEventListener("abort", () => resolve("ends"));
+  });
+  const conducting = async (): Promise<"over"> => {
+    // Whoever conducted it before may have ended in the middle of it.
+    for (const command of run.state.inFlight.values()) if (isLanding(command)) await land(held, remote, command);
+    await decideAndPerform(held, performs);
+    return "over";
+  };
+  try {
+    const ended = await Promise.race([lost, conducting()]);
+    if (ended === "over") {
+      await notices.settle();
+      await run.flush();
+      await queues.finish(job);
+      say(`${id} is ${run.state.status}`);
+    } else if (ended === "ends") {
+      await run.flush();
+      await queues.giveBack(job);
+    }
+  } finally {
+    clearInterval(again);
+    clock.stop();
+    lease.letGo();
+    await run.close().catch(() => {});
+  }
+}
+
+/** Moves the run's branch to what was tested, if it still stands where that was made. */
+async function land(held: HeldRun, remote: TeamRemote, { id, phase, attempt, lands }: Landing): Promise<void> {
+  const { run, git } = held;
+  const { branch, plan, head } = run.state;
+  await remote.fetch();
+  const base = await git.line(["rev-parse", `${lands}^1`]);
+  const moved = base === head && (await remote.moveBranch(branch, base, lands));
+  if (!moved && !(await contains(git, head, lands))) {
+    const why = `Phase ${phase} could not be merged: ${branch} is not where the run left it (${head.slice(0, 9)}), somebody moved it.`;
+    await run.record({ type: "merge-failed", command: id, phase, attempt, why });
+    return;
+  }
+  const tip = await git.line(["rev-parse", `${lands}^2`]);
+  const files = (await changedSinceParting(git, base, tip)).filter((path) => !plan.files.includes(path));
+  const merged = { type: "phase-merged", command: id, phase, attempt } as const;
+  await run.record({ ...merged, sha: lands, into: branch, files, leftBehind: [] });
+}

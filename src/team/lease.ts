@@ -1,0 +1,73 @@
+/**
+ * A lease that is held: renewed twice a second, guarded by a process of its own, and over when it cannot be renewed.
+ *
+ * Invariant: agents of a phase have ended before anybody else can hold it (7 s after the last renewal that succeeded was
+ * sent; the lease itself lasts 10).
+ */
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { Queues, RunJob, Taken } from "./queues.js";
+
+const RENEWS_EVERY_MS = 500;
+const PATIENCE_MS = 7_000;
+const DEADMAN = fileURLToPath(new URL("./deadman.js", import.meta.url));
+
+export interface HeldLease {
+  /** Aborted when it is lost: whatever is done from then on counts for nothing. */
+  lost: AbortSignal;
+  /** No more signs of life, and nobody is ended for it. */
+  letGo(): void;
+}
+
+/** `guards`: how the markers of the processes begin that must end with it. */
+export function holdLease(queues: Queues, job: Taken<RunJob>, guards: string | undefined): HeldLease {
+  const lost = new AbortController();
+  const deadman = guards === undefined ? undefined : postDeadman(guards);
+  let renewed = Date.now();
+  let renewing = false;
+  const end = (): void => {
+    clearInterval(timer);
+    lost.abort();
+  };
+  const timer = setInterval(() => {
+    if (Date.now() - renewed > PATIENCE_MS) return end();
+    if (renewing) return;
+    renewing = true;
+    const sent = Date.now();
+    queues
+      .touch(job)
+      .then((isOurs) => {
+        if (!isOurs) return end();
+        renewed = sent;
+        deadman?.renewed(sent);
+      })
+      // The line is cut: it is tried again, as long as there is time.
+      .catch(() => {})
+      .finally(() => {
+        renewing = false;
+      });
+  }, RENEWS_EVERY_MS);
+  return {
+    lost: lost.signal,
+    letGo: () => {
+      clearInterval(timer);
+      deadman?.dismiss();
+    },
+  };
+}
+
+function postDeadman(prefix: string): { renewed(sent: number): void; dismiss(): void } {
+  const child = spawn(process.execPath, [DEADMAN, prefix, String(PATIENCE_MS)], {
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore"],
+    cwd: "/",
+    env: {},
+  });
+  child.on("error", () => {});
+  child.stdin.on("error", () => {});
+  child.unref();
+  return {
+    renewed: (sent) => void child.stdin.write(`${sent}\n`),
+    dismiss: () => void child.stdin.end("dismissed\n"),
+  };
+}

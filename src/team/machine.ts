@@ -1,0 +1,71 @@
+/** A worker's machine: what it reaches, what it works with, and its own clones of the repository. */
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Config } from "../config/schema.js";
+import type { Equipment } from "../engine/held-run.js";
+import { Git } from "../git/git.js";
+import type { Redact } from "../secrets/redact.js";
+import type { Database } from "../store/postgres/database.js";
+import type { PgStore } from "../store/postgres/store.js";
+import type { Queues } from "./queues.js";
+
+export interface Machine {
+  /** Its name in the journal and in the markers of what it starts. */
+  worker: string;
+  repo: string;
+  /** Where the code travels. */
+  url: string;
+  store: PgStore;
+  database: Database;
+  queues: Queues;
+  /** Where its clones are. */
+  folder: string;
+  equipment: (config: Config) => Equipment;
+  redact: Redact;
+  say: (text: string) => void;
+}
+
+/** One clone for all phases; agents work in worktrees of it. */
+export async function workClone({ folder, url }: Machine): Promise<Git> {
+  const place = join(folder, "work");
+  if (!existsSync(join(place, ".git"))) {
+    mkdirSync(folder, { recursive: true });
+    await new Git(folder).raw(["clone", "--quiet", "--no-checkout", url, place]);
+  }
+  return new Git(place);
+}
+
+/** A checkout of the commit a run began from: there people's files for Segno are read, and nobody works in it. */
+export async function runCheckout(clone: Git, folder: string, run: string, commit: string): Promise<Git> {
+  const place = join(folder, "runs", run);
+  if (!existsSync(join(place, ".git"))) {
+    await clone.attempt(["worktree", "prune"]);
+    await clone.raw(["worktree", "add", "--quiet", "--force", "--detach", place, commit]);
+  }
+  return new Git(place);
+}
+
+/** The conductor's: no agent is ever started near it. */
+export async function conductorClone({ folder }: Machine): Promise<Git> {
+  const place = join(folder, "conductor.git");
+  if (!existsSync(join(place, "HEAD"))) {
+    mkdirSync(place, { recursive: true });
+    await new Git(place).raw(["init", "--quiet", "--bare", "."]);
+  }
+  return new Git(place);
+}
+
+const LOOKS_EVERY_MS = 10_000;
+
+/** What time it is in the database: a clock of this machine that is wrong decides nothing. */
+export async function databaseClock(database: Database): Promise<{ now: () => number; stop: () => void }> {
+  let ahead = 0;
+  const look = async (): Promise<void> => {
+    const asked = Date.now();
+    const [row] = await database.query<{ ms: string }>("SELECT extract(epoch FROM segno.clock()) * 1000 AS ms");
+    if (row !== undefined) ahead = Number(row.ms) - (asked + Date.now()) / 2;
+  };
+  await look();
+  const timer = setInterval(() => void look().catch(() => {}), LOOKS_EVERY_MS).unref();
+  return { now: () => Date.now() + ahead, stop: () => clearInterval(timer) };
+}

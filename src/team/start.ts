@@ -1,0 +1,87 @@
+/** Begins a run of the whole team: its code is on the remote before anybody is told of it. */
+
+import { bad, good, type Result } from "../engine/failure.js";
+import type { Equipment } from "../engine/held-run.js";
+import { LiveRun } from "../engine/live-run.js";
+import { newRunId } from "../engine/runs.js";
+import { dirtyTree, type Prepared, recordStart, type StartOptions, withFoundGates } from "../engine/start.js";
+import type { Git } from "../git/git.js";
+import type { Redact } from "../secrets/redact.js";
+import type { PgStore } from "../store/postgres/store.js";
+import type { Queues } from "./queues.js";
+
+/** How many phases at once, on all machines together, where the user does not say. */
+const MANY = 16;
+
+export interface Team {
+  repo: string;
+  url: string;
+  store: PgStore;
+  queues: Queues;
+  redact: Redact;
+}
+
+const refuse = (what: string, fix: string): Result<never> => bad({ type: "usage", what, fix });
+
+export async function startTeamRun(
+  team: Team,
+  prepared: Prepared,
+  given: StartOptions,
+  equipment: Equipment,
+): Promise<Result<string>> {
+  const { store, queues, repo, url, redact } = team;
+  const { repository } = prepared;
+  const { git, head } = repository;
+  const dirty = await dirtyTree(prepared);
+  if (dirty !== undefined) return bad(dirty);
+  const unknown = await notCommitted(git, prepared.parsed.plan.files);
+  if (unknown.length > 0)
+    return refuse(
+      `Others cannot see ${unknown.join(", ")}: the plan is in no commit.`,
+      `git add ${unknown.join(" ")} && git commit && git push`,
+    );
+  if (!(await isOnRemote(git, url, head)))
+    return refuse(
+      `HEAD (${head.slice(0, 9)}) is not on the git remote, so no other machine can begin from it.`,
+      "git push",
+    );
+  const { options, parsed, tried } = await withFoundGates(prepared, given, equipment);
+  if (!options.config.auto_commit)
+    return refuse("Machines hand work over in commits.", "Switch auto_commit on, or leave out --team.");
+  const { parallel } = options.config;
+  // Parts of a phase would be merged on a machine that does not have the phase.
+  const config = { ...options.config, parallel: parallel > 1 ? parallel : MANY, split: "off" as const };
+  const id = newRunId(new Date());
+  const branch = config.branch === "current" || config.branch === "auto" ? `segno/${id}` : config.branch;
+  const pushed = await git.attempt(["push", "--quiet", "--no-verify", url, `${head}:refs/heads/${branch}`]);
+  if (!pushed.ok) return bad({ type: "branch", branch, why: pushed.stderr.trim() });
+  const run = new LiveRun(await store.create(id, { epoch: 1, redact }), []);
+  run.onEvent(equipment.onEvent);
+  const started = { id, branch, head, parsed, repository, options: { ...options, config }, tried };
+  await recordStart(run, store, started, equipment);
+  await run.close();
+  await queues.ensureRun({ run: id, repo });
+  return good(id);
+}
+
+async function notCommitted(git: Git, files: readonly string[]): Promise<string[]> {
+  const listed = await git.nulSeparated(["ls-tree", "-r", "-z", "--name-only", "HEAD", "--", ...files]);
+  return files.filter((file) => !listed.includes(file));
+}
+
+const CHECKED = "refs/segno-remote/check";
+
+async function isOnRemote(git: Git, url: string, head: string): Promise<boolean> {
+  const fetched = await git.attempt([
+    "fetch",
+    "--quiet",
+    "--no-tags",
+    "--no-write-fetch-head",
+    "--prune",
+    url,
+    `+refs/heads/*:${CHECKED}/*`,
+  ]);
+  if (!fetched.ok) return false;
+  const found = await git.attempt(["for-each-ref", "--count=1", `--contains=${head}`, CHECKED]);
+  return found.ok && found.stdout.trim() !== "";
+}
