@@ -1,6 +1,6 @@
 /** The live screen of a run, in this terminal: what happened is read from its journal, keys go through its door. */
 
-import { askHolder } from "../engine/ask-holder.js";
+import { askRun, type SteerName } from "../engine/steering.js";
 import type { Store } from "../store/store.js";
 import type { Act, Actions } from "../tui/screen.js";
 import type { showScreen } from "../tui/show.js";
@@ -39,9 +39,8 @@ export async function attach(
     end = settle;
   });
   gone?.addEventListener("abort", () => setTimeout(() => end("over"), OVER_FOR_MS));
-  const asked = async (path: string, body: object): Promise<void> => {
-    const door = await store.address(run);
-    said = door === undefined ? "Nobody holds this run now." : (await askHolder(door, path, body)).message;
+  const asked = async (act: SteerName, body: Record<string, unknown>): Promise<void> => {
+    said = (await askRun(store, run, act, body)).message;
     tell();
   };
   const actions: Actions = {

@@ -1,7 +1,7 @@
 /** The run a command is about: the one that was named, else the newest. */
 import { bad, good, type Result } from "../engine/failure.js";
-import { FileStore } from "../store/file.js";
 import type { Store } from "../store/store.js";
+import { storeHere } from "./store-here.js";
 import { repositoryTop } from "./top.js";
 
 export interface FoundRun {
@@ -25,7 +25,7 @@ export function runNamed(runs: readonly string[], named: string): Result<string>
 export async function findRun(named: string | undefined): Promise<Result<FoundRun>> {
   const top = await repositoryTop();
   if (!top.ok) return top;
-  const store = new FileStore(top.value);
+  const store = await storeHere(top.value);
   const runs = await store.list();
   // Where somebody works in this checkout now, that is what is meant.
   const newest = (await store.checkoutHolder())?.run ?? runs[0];

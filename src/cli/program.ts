@@ -21,6 +21,7 @@ import * as run from "./registered/run.js";
 import * as runs from "./registered/runs.js";
 import * as status from "./registered/status.js";
 import * as steer from "./registered/steer.js";
+import * as team from "./registered/team.js";
 import * as watch from "./registered/watch.js";
 
 /** In the order in which the help lists them; what each does is loaded when it is called. */
@@ -43,6 +44,7 @@ const COMMANDS = [
   completion,
   steer,
   history,
+  team,
   agent,
 ];
 
@@ -75,6 +77,7 @@ Examples:
   segno answer CHOICE              answer what a run asks
   segno pause | continue | stop    steer it from another terminal
   segno resume                     go on after a stop, a crash or a failure
+  segno team, segno worker         one plan on many machines
   segno doctor                     is everything there that a run needs?
 
 Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or plan,

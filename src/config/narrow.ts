@@ -38,4 +38,7 @@ export function narrowed(user: Values, project: Values): { values: Values; refus
   return { values, refused };
 }
 
+/** The one of the two that permits less. */
+export const narrowerLevel = <T extends string>(a: T, b: T): T => (LEVELS.indexOf(a) <= LEVELS.indexOf(b) ? a : b);
+
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);

@@ -13,11 +13,9 @@ import type { AddressInfo } from "node:net";
 import { serve } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import { isOver } from "../run/phase.js";
-import { stateOfPhase } from "../run/state.js";
 import { type Guarded, guard, same } from "./guard.js";
 import type { HeldRun } from "./held-run.js";
-import { answerQuestion } from "./questions.js";
+import { type Said, STEERS } from "./steering.js";
 
 export interface Door {
   url: string;
@@ -90,7 +88,7 @@ function routes(held: HeldRun, token: string, sessionToken: (session: string) =>
     c.get("caller").as === "user" ? next() : refuse(c, 403, "a session may not read the run"),
   );
 
-  const steer = (path: string, act: (c: Context) => Promise<string | { missing: string }>) =>
+  const steer = (path: string, act: (c: Context) => Promise<Said>) =>
     app.post(path, async (c) => {
       if (c.get("caller").as !== "user") return refuse(c, 403, "a session may not steer the run");
       const said = await act(c);
@@ -98,32 +96,15 @@ function routes(held: HeldRun, token: string, sessionToken: (session: string) =>
         ? c.json({ ok: true, message: said })
         : c.json({ ok: false, message: said.missing }, 404);
     });
-  steer("/pause", async () => {
-    if (run.state.hold === undefined) await run.record({ type: "run-held", hold: "paused", by: "segno pause" });
-    return "Paused: the running tool finishes, then nothing begins until `segno continue`.";
-  });
-  steer("/continue", async () => {
-    if (run.state.hold !== undefined) await run.record({ type: "run-released", hold: "paused", by: "segno continue" });
-    return "The run goes on.";
-  });
-  steer("/stop", async () => {
-    if (run.state.stopping?.cause === "asked" && held.endNow !== undefined) {
-      // The answer is on its way first.
-      setTimeout(held.endNow, ANSWER_MS);
-      return `Ending now, with everything it started. Go on with: segno resume ${run.state.run}`;
-    }
-    if (run.state.stopping === undefined)
-      await run.record({ type: "stop-requested", by: "segno stop", cause: "asked" });
-    return `Stopping: the running tool finishes, a checkpoint is saved; once more ends it at once. Go on with: segno resume ${run.state.run}`;
-  });
-  steer("/skip", async (c) => {
-    const { phase } = await bodyOf(c);
-    return skipPhase(held, String(phase));
-  });
-  steer("/answer", async (c) => {
-    const { question, answer } = await bodyOf(c);
-    return answerQuestion(run, question === undefined ? undefined : String(question), String(answer), "segno answer");
-  });
+  for (const [name, act] of Object.entries(STEERS))
+    steer(`/${name}`, async (c) => {
+      if (name === "stop" && run.state.stopping?.cause === "asked" && held.endNow !== undefined) {
+        // The answer is on its way first.
+        setTimeout(held.endNow, ANSWER_MS);
+        return `Ending now, with everything it started. Go on with: segno resume ${run.state.run}`;
+      }
+      return act(run, await bodyOf(c));
+    });
   app.get("/status", (c) => {
     if (c.get("caller").as !== "user") return refuse(c, 403, "a session may not read the run");
     const { run: id, status, hold, stopping } = run.state;
@@ -152,16 +133,6 @@ function routes(held: HeldRun, token: string, sessionToken: (session: string) =>
   const page = held.page?.(app);
   app.notFound((c) => c.json({ ok: false, message: "there is nothing here" }, 404));
   return { app, page };
-}
-
-export async function skipPhase({ run }: Pick<HeldRun, "run">, phase: string): Promise<string | { missing: string }> {
-  if (!run.state.phases.has(phase)) {
-    return { missing: `There is no phase ${phase}; phases: ${[...run.state.phases.keys()].join(", ")}.` };
-  }
-  const state = stateOfPhase(run.state, phase);
-  if (isOver(state) && state.step !== "failed") return { missing: `Phase ${phase} is ${state.step} already.` };
-  await run.record({ type: "skip-requested", phase, by: "segno skip" });
-  return `Phase ${phase} is skipped; phases that depend on it may begin.`;
 }
 
 async function bodyOf(c: Context): Promise<Record<string, unknown>> {

@@ -86,6 +86,8 @@ export interface HeldRun {
   warden: Warden;
   /** Undefined where all of the run is on this machine. */
   remote: CodeRemote | undefined;
+  /** Whose account each agent uses, where others have other ones. */
+  accounts: Readonly<Record<string, string>> | undefined;
   /** What time it is where the run is kept. */
   now: () => number;
   /** There while the run is conducted. */
@@ -161,6 +163,7 @@ export function heldRun(parts: Parts, equipment: Equipment): HeldRun {
     endNow: undefined,
     warden,
     remote: undefined,
+    accounts: undefined,
     now: Date.now,
     door: undefined,
   };

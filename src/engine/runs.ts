@@ -7,7 +7,7 @@ import { writeWhole } from "../store/atomic.js";
 export const segnoFolder = (top: string): string => join(top, ".segno");
 
 const IGNORE =
-  "# Written by Segno: the configuration may be committed, the rest is this machine's.\n*\n!config.yaml\n!prompts/\n!prompts/*\n";
+  "# Written by Segno: the configuration may be committed, the rest is this machine's.\n*\n!config.yaml\n!team.yaml\n!prompts/\n!prompts/*\n";
 
 const NOTE = `Here is what people write and read: the configuration (config.yaml), prompt texts of your own (prompts/), and
 what a phase that could not go on leaves (HANDOFF.md). The runs themselves, with their journals, are in the folder

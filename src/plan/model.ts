@@ -72,6 +72,8 @@ export interface Phase extends Place {
   /** Who is to do it, and with which model, where the plan says so. */
   agent?: string | undefined;
   model?: string | undefined;
+  /** What only some machines have, where the plan says so. */
+  needs?: string[] | undefined;
   /** Files the plan says it creates or changes. */
   files: string[];
   criteria: string[];

@@ -149,7 +149,13 @@ function withWords(phase: Phase): Phase {
   const word = COMPLEXITY.exec(phase.text)?.[1] ?? "";
   const complexity = phase.complexity ?? WORDS.find(([form]) => form.test(word))?.[1];
   const estimate = ESTIMATE.exec(phase.text)?.[1]?.trim().slice(0, 80);
-  return { ...phase, complexity, ...(estimate === undefined ? {} : { estimate }), ...whoIn(phase.text) };
+  return {
+    ...phase,
+    complexity,
+    ...(estimate === undefined ? {} : { estimate }),
+    ...whoIn(phase.text),
+    ...needsIn(phase.text),
+  };
 }
 
 function whoIn(text: string): Pick<Phase, "agent" | "model"> {
@@ -157,6 +163,15 @@ function whoIn(text: string): Pick<Phase, "agent" | "model"> {
   const agent = said.find(({ name }) => name === "agent")?.value;
   const model = said.find(({ name, value }) => name === "model" && MODEL_NAME.test(value))?.value;
   return { ...(agent === undefined ? {} : { agent }), ...(model === undefined ? {} : { model }) };
+}
+
+/** `**Needs:** gpu, big-memory`: words, and nothing that is a sentence. */
+const NEEDS = /^[\s>*+-]*(?:\*\*|_)Needs:?(?:\*\*)?:?\s*((?:`?[\w-]+`?)(?:\s*,\s*`?[\w-]+`?)*)_?\s*$/im;
+
+function needsIn(text: string): Pick<Phase, "needs"> {
+  const said = NEEDS.exec(text)?.[1];
+  if (said === undefined) return {};
+  return { needs: said.split(",").map((word) => word.replaceAll("`", "").trim().toLowerCase()) };
 }
 
 const FORM_LIST = FORMS.map(({ name, looksFor }) => `- ${name}: ${looksFor}`).join("\n");

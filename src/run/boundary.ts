@@ -2,7 +2,7 @@
  * What is said at a boundary, the moment between finished tools and the next call: go on, or stop and why. One list of
  * reasons, in order; the first that speaks counts.
  *
- *   reported ▸ checkpoint turn ▸ skipped ▸ stopped (asked for, or the budget) ▸ out of time ▸ circles ▸ context ▸ paused
+ *   reported ▸ checkpoint turn ▸ skipped ▸ stopped (asked for, or the budget) ▸ its worker leaves ▸ out of time ▸ circles ▸ context ▸ paused
  *
  * Whoever asks appends the facts, and stops the turn if one of them says so.
  */
@@ -95,6 +95,12 @@ const stopRequested: Reason = (state, at) => {
   return budget === undefined ? said : { ...said, facts: [budget, ...said.facts] };
 };
 
+/** Another machine goes on from the checkpoint. */
+const leaving: Reason = (state, at) =>
+  state.team?.holdings.get(at.phase)?.leaving === true
+    ? stopped(state, at, "leaving", "its worker is about to end")
+    : undefined;
+
 /** Time in which nobody worked on the run does not count. */
 const outOfTime: Reason = (state, at) => {
   const phase = state.phases.get(at.phase);
@@ -141,6 +147,7 @@ const REASONS: readonly Reason[] = [
   checkpointTurn,
   skipped,
   stopRequested,
+  leaving,
   outOfTime,
   circles,
   context,

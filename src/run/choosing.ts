@@ -69,7 +69,7 @@ const fits = ({ phases, title }: Rule, phase: Pick<Phase, "id" | "title">): bool
   (phases === undefined || phases.map(String).includes(phase.id)) &&
   (title === undefined || phase.title.toLowerCase().includes(title.toLowerCase()));
 
-const PURPOSES: readonly Purpose[] = ["work", "remediate", "verify", "merge"];
+export const PURPOSES: readonly Purpose[] = ["work", "remediate", "verify", "merge"];
 
 /** Every agent that a plan or a configuration names, the run's own first. */
 export function agentsNamed(config: Config, plan: Pick<Plan, "phases">): string[] {
@@ -83,7 +83,7 @@ export function agentsNamed(config: Config, plan: Pick<Plan, "phases">): string[
   return [...new Set([config.agent, ...named.filter((name) => name !== undefined)])];
 }
 
-const mayWorkIn =
+export const mayWorkIn =
   ({ crew }: RunState) =>
   (agent: string): boolean =>
     crew?.includes(agent) ?? true;

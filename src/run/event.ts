@@ -12,6 +12,7 @@ import type { FormatName, Phase, Plan } from "../plan/model.js";
 import type { Command, CommitKind, Purpose, SessionEnd, TurnKind } from "./command.js";
 import type { FailureCategory, PhaseResult, Recommendation } from "./outcome.js";
 import type { Choice, QuestionKind } from "./questions.js";
+import type { TeamWorker } from "./team.js";
 
 export const EVENT_VERSION = 2;
 
@@ -35,6 +36,8 @@ export type StopWhy =
   | "stop-requested"
   | "paused"
   | "skipped"
+  /** Its worker is about to end, or cannot go on with it: another does. */
+  | "leaving"
   | "reported";
 
 /** Why a run is stopped: what follows from it hangs on this, never on words. */
@@ -135,7 +138,14 @@ export type Fact =
       results: { command: string; name: string; passed: boolean; number?: number | undefined; ms: number }[];
     }
   /** Of an agent's account; without a name: of the run's own agent. */
-  | { type: "limit-reached"; agent?: string | undefined; until: string; message: string }
+  | {
+      type: "limit-reached";
+      agent?: string | undefined;
+      /** Whose, where there may be others: on many machines. */
+      account?: string | undefined;
+      until: string;
+      message: string;
+    }
   | { type: "limit-lifted"; agent?: string | undefined }
   /** It does not work, and somebody else goes on with the phase: `until` a moment, or until a person has acted. */
   | {
@@ -146,6 +156,13 @@ export type Fact =
       message: string;
       until?: string | undefined;
     }
+  /** Many machines: who is there now; who was there, and has given no sign of life since. */
+  | { type: "workers-seen"; workers: TeamWorker[]; lost: string[] }
+  | { type: "run-taken"; worker: string; lease: number }
+  /** `from`: who held it until then, and did not let it go. */
+  | { type: "phase-taken"; phase: string; worker: string; lease: number; from?: string | undefined }
+  | { type: "phase-leaving"; phase: string; worker: string; why: string }
+  | { type: "phase-let-go"; phase: string; worker: string; why: string }
   | { type: "run-held"; hold: "paused"; by: string }
   | { type: "run-released"; hold: "paused"; by: string }
   /** The machine slept, or its clock was set: time passed that nobody worked in. */

@@ -41,6 +41,7 @@ import {
 } from "./session.js";
 import { phaseSplit } from "./splitting.js";
 import type { RunState } from "./state.js";
+import { othersCanGoOn, phaseLeaving, phaseLetGo, phaseTaken, runTaken, workersSeen } from "./team.js";
 import { gateFinished, gatesBaselined, phaseInspected, suspicionRaised } from "./verification.js";
 
 /** The first event makes the state, every further one changes it in place. */
@@ -105,9 +106,17 @@ const FOLDS: { [T in FactType]: Fold<T> } = {
   "clock-jumped": (state, { seconds }) => {
     state.atRest += Math.max(0, seconds * 1_000);
   },
-  "limit-reached": limitReached,
+  "limit-reached": (state, event) => {
+    if (!othersCanGoOn(state, event)) limitReached(state, event);
+  },
   "limit-lifted": limitLifted,
   "agent-away": agentAway,
+  // Many machines
+  "workers-seen": workersSeen,
+  "run-taken": runTaken,
+  "phase-taken": phaseTaken,
+  "phase-leaving": phaseLeaving,
+  "phase-let-go": phaseLetGo,
   // Questions
   "question-asked": questionAsked,
   "question-answered": questionAnswered,
@@ -219,6 +228,7 @@ function started(event: FactOf<"run-started"> & RunEvent): RunState {
     headMoved: undefined,
     crew: event.agents,
     away: new Map(),
+    team: undefined,
     halted: false,
     attended: event.attended ?? false,
     startedAt: event.at,

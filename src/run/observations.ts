@@ -8,4 +8,8 @@ export const OBSERVATIONS: ReadonlySet<FactType> = new Set([
   "window-known",
   "compaction-blocked",
   "tool-refused",
+  "run-taken",
+  "phase-taken",
+  "phase-leaving",
+  "phase-let-go",
 ]);

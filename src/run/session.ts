@@ -219,7 +219,8 @@ export function callMade(state: Folding, event: FactOf<"call-made"> & RunEvent):
 
 export function boundaryDecided(state: Folding, event: FactOf<"boundary-decided">): void {
   const { reading, threshold, why } = event;
-  const ends = why === "stuck" || why === "timeout" ? why : undefined;
+  const ends: SessionEnd | undefined =
+    why === "stuck" || why === "timeout" ? why : why === "leaving" ? "stopped" : undefined;
   const boundary = { tokens: reading.tokens, threshold, why, ends };
   changeSession(state, event, (session) => ({ ...session, boundary }));
 }

@@ -10,6 +10,7 @@ import type { PhaseState } from "./phase.js";
 import type { Question } from "./questions.js";
 import type { Readiness } from "./readiness.js";
 import type { SessionState } from "./session.js";
+import type { TeamState } from "./team.js";
 
 /**
  *   run   running ─▶ completed | failed | stopped ─ resumed ─▶ running          beside it: hold(paused), agents away(until), questions
@@ -60,6 +61,8 @@ export interface RunState {
   crew: readonly string[] | undefined;
   /** Agents that do not work now, and until when: a usage limit belongs to an account, not to the run. */
   away: ReadonlyMap<string, Absence>;
+  /** Who is at work where; undefined on one machine. */
+  team: TeamState | undefined;
   /** Where the run left HEAD, and where it was found instead, until somebody says whether to go on from there. */
   head: string;
   headMoved: string | undefined;

@@ -16,11 +16,13 @@ const GONE = "[redacted]";
 
 export type Redact = (text: string) => string;
 
-export function redactor(env: Readonly<Record<string, string | undefined>>): Redact {
+/** `also`: what is known to be secret, however short; of less than six characters nothing would be left of any text. */
+export function redactor(env: Readonly<Record<string, string | undefined>>, also: readonly string[] = []): Redact {
   const values = Object.entries(env)
     .flatMap(([name, value]) =>
       SECRET_NAME.test(name) && value !== undefined && value.length >= SHORTEST_SECRET ? [value] : [],
     )
+    .concat(also.filter((value) => value.length >= 6))
     .sort((a, b) => b.length - a.length);
   return (text) => {
     let clean = text;

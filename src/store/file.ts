@@ -156,6 +156,11 @@ export class FileStore implements Store {
     return journal;
   }
 
+  /** One writer: whoever holds it is asked. */
+  async steer(): Promise<undefined> {
+    return undefined;
+  }
+
   async remove(run: string): Promise<void> {
     const { shared, refuge } = this.#places;
     for (const place of [refuge, shared]) rmSync(join(runsIn(place), run), { recursive: true, force: true });

@@ -56,6 +56,13 @@ export interface Moved {
   where: string;
 }
 
+/** A journal to write to, and what is in it. */
+export interface Joined {
+  journal: Journal;
+  events: RunEvent[];
+  epoch: number;
+}
+
 export interface Watching {
   stop(): void;
 }
@@ -78,6 +85,11 @@ export interface Store {
   create(run: string, lease: Lease): Promise<Journal>;
   /** Goes on with a journal, under its lock: `after` is what `read` gave then. A torn end is cut off. */
   open(run: string, lease: Lease, after: Extract<JournalRead, { ok: true }>): Promise<Journal>;
+  /**
+   * For who holds nothing and has something to say: a journal to write to, as it is now. Undefined where only its holder
+   * writes, who is then to be asked.
+   */
+  steer(run: string, redact: Redact): Promise<Joined | undefined>;
   remove(run: string): Promise<void>;
   /** Undefined takes it away. */
   setAddress(run: string, address: Address | undefined): Promise<void>;

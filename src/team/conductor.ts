@@ -14,12 +14,14 @@ import { planFiles } from "../engine/plan-files.js";
 import { changedSinceParting, contains } from "../git/merge.js";
 import { DEFAULT_TEXTS } from "../handover/templates.js";
 import type { Command } from "../run/command.js";
+import { type Needs, needsOf, phasesNobodyCanTake } from "../run/team.js";
 import { holdLease } from "./lease.js";
 import { conductorClone, databaseClock, type Machine } from "./machine.js";
 import type { RunJob, Taken } from "./queues.js";
 import { TeamRemote } from "./remote.js";
 
 const ENSURES_EVERY_MS = 1_000;
+const LOOKS_EVERY_MS = 2_000;
 
 type Landing = Extract<Command, { type: "merge-phase" }> & { lands: string };
 
@@ -27,9 +29,11 @@ type Landing = Extract<Command, { type: "merge-phase" }> & { lands: string };
 export const isLanding = (command: Command): command is Landing =>
   command.type === "merge-phase" && command.lands !== undefined;
 
+const needsText = ({ agents, labels }: Needs): string => [...agents, ...labels].join(" and ");
+
 /** `ends`: the worker is about to end; somebody else goes on. */
 export async function conductTeamRun(machine: Machine, job: Taken<RunJob>, ends: AbortSignal): Promise<void> {
-  const { store, queues, repo, redact, say, database } = machine;
+  const { store, queues, redact, say, database, worker } = machine;
   const { run: id } = job.data;
   const lease = holdLease(queues, job, undefined);
   const joined = await store.join(id, "", redact);
@@ -41,6 +45,7 @@ export async function conductTeamRun(machine: Machine, job: Taken<RunJob>, ends:
   const clock = await databaseClock(database);
   const run = new LiveRun(joined.journal, joined.events);
   say(`conducts ${id}`);
+  run.append({ type: "run-taken", worker, lease: joined.epoch });
   const git = await conductorClone(machine);
   const { branch } = run.state;
   const onTrouble = (why: string): void => run.warn(`The git remote cannot be reached by ${machine.worker}: ${why}`);
@@ -53,7 +58,7 @@ export async function conductTeamRun(machine: Machine, job: Taken<RunJob>, ends:
     signal: lease.lost,
     onTrouble,
   });
-  const equipment = machine.equipment(run.state.config);
+  const equipment = await machine.equipment(run.state);
   const warden = { watch: () => {}, unwatch: () => {}, dismiss: () => {} };
   const lock = { release: () => {} };
   const parts = { run, store, git, files: planFiles(git.top), texts: DEFAULT_TEXTS, lock, warden, interrupted: false };
@@ -63,19 +68,40 @@ export async function conductTeamRun(machine: Machine, job: Taken<RunJob>, ends:
   learnFrom(held);
   const notices = startNotifying(held);
   const ensure = async (): Promise<void> => {
-    for (const command of run.state.inFlight.values())
-      if (!isLanding(command)) await queues.ensurePhase({ run: id, repo, phase: command.phase, needs: [] });
+    const { inFlight, team } = run.state;
+    const there = new Set(team?.workers.map((each) => each.worker));
+    for (const command of inFlight.values()) {
+      const holder = team?.holdings.get(command.phase)?.worker;
+      // What somebody holds has its job; in another queue it would have a second one.
+      if (isLanding(command) || (holder !== undefined && there.has(holder))) continue;
+      await queues.ensurePhase({ run: id, phase: command.phase }, needsOf(run.state, command.phase));
+    }
+    for (const { phase, needs } of there.size === 0 ? [] : phasesNobodyCanTake(run.state))
+      run.warn(`Phase ${phase} waits for a worker that has ${needsText(needs)}: none that is there has.`, phase);
   };
   const again = setInterval(() => void ensure().catch(() => {}), ENSURES_EVERY_MS);
+  const look = async (): Promise<void> => {
+    const all = await store.workers();
+    const workers = all.flatMap(({ worker, slots, agents, labels, lost }) =>
+      lost ? [] : [{ worker, slots, agents, labels }],
+    );
+    const before = run.state.team?.workers ?? [];
+    if (JSON.stringify(before) === JSON.stringify(workers)) return;
+    const lost = all.filter((each) => each.lost && before.some((one) => one.worker === each.worker));
+    run.append({ type: "workers-seen", workers, lost: lost.map((each) => each.worker) });
+  };
+  const looking = setInterval(() => void look().catch(() => {}), LOOKS_EVERY_MS);
   const performs = async (_: HeldRun, command: Command): Promise<void> => {
     if (isLanding(command)) await land(held, remote, command);
     else await ensure().catch(() => {});
   };
   const lost = new Promise<"lost" | "ends">((resolve) => {
     lease.lost.addEventListener("abort", () => resolve("lost"));
-    ends.addEventListener("abort", () => resolve("ends"));
+    for (const signal of [ends, lease.old]) signal.addEventListener("abort", () => resolve("ends"));
+    if (ends.aborted) resolve("ends");
   });
   const conducting = async (): Promise<"over"> => {
+    await look();
     // Whoever conducted it before may have ended in the middle of it.
     for (const command of run.state.inFlight.values()) if (isLanding(command)) await land(held, remote, command);
     await decideAndPerform(held, performs);
@@ -94,6 +120,7 @@ export async function conductTeamRun(machine: Machine, job: Taken<RunJob>, ends:
     }
   } finally {
     clearInterval(again);
+    clearInterval(looking);
     clock.stop();
     lease.letGo();
     await run.close().catch(() => {});

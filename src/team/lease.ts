@@ -10,11 +10,15 @@ import type { Queues, RunJob, Taken } from "./queues.js";
 
 const RENEWS_EVERY_MS = 500;
 const PATIENCE_MS = 7_000;
+/** The queue ends a job after 24 hours, however many signs of life there are. */
+const LONGEST_MS = 20 * 60 * 60_000;
 const DEADMAN = fileURLToPath(new URL("./deadman.js", import.meta.url));
 
 export interface HeldLease {
   /** Aborted when it is lost: whatever is done from then on counts for nothing. */
   lost: AbortSignal;
+  /** Aborted when it was held for so long that it should change hands. */
+  old: AbortSignal;
   /** No more signs of life, and nobody is ended for it. */
   letGo(): void;
 }
@@ -23,6 +27,8 @@ export interface HeldLease {
 export function holdLease(queues: Queues, job: Taken<RunJob>, guards: string | undefined): HeldLease {
   const lost = new AbortController();
   const deadman = guards === undefined ? undefined : postDeadman(guards);
+  const old = new AbortController();
+  const growsOld = setTimeout(() => old.abort(), LONGEST_MS).unref();
   let renewed = Date.now();
   let renewing = false;
   const end = (): void => {
@@ -49,8 +55,10 @@ export function holdLease(queues: Queues, job: Taken<RunJob>, guards: string | u
   }, RENEWS_EVERY_MS);
   return {
     lost: lost.signal,
+    old: old.signal,
     letGo: () => {
       clearInterval(timer);
+      clearTimeout(growsOld);
       deadman?.dismiss();
     },
   };

@@ -1,18 +1,18 @@
 /** A worker's machine: what it reaches, what it works with, and its own clones of the repository. */
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Config } from "../config/schema.js";
 import type { Equipment } from "../engine/held-run.js";
 import { Git } from "../git/git.js";
+import type { RunState } from "../run/state.js";
 import type { Redact } from "../secrets/redact.js";
 import type { Database } from "../store/postgres/database.js";
-import type { PgStore } from "../store/postgres/store.js";
+import type { Offer, PgStore } from "../store/postgres/store.js";
 import type { Queues } from "./queues.js";
 
 export interface Machine {
   /** Its name in the journal and in the markers of what it starts. */
   worker: string;
-  repo: string;
+  offer: Offer;
   /** Where the code travels. */
   url: string;
   store: PgStore;
@@ -20,7 +20,8 @@ export interface Machine {
   queues: Queues;
   /** Where its clones are. */
   folder: string;
-  equipment: (config: Config) => Equipment;
+  /** What it works with for a run; of agents only those that it offers. */
+  equipment: (state: Pick<RunState, "config" | "plan">) => Promise<Equipment>;
   redact: Redact;
   say: (text: string) => void;
 }

@@ -40,8 +40,7 @@ export async function openTeam(config: ClientConfig, options: OpenOptions): Prom
   // A line that is cut: whoever asks next is told.
   boss.on("error", () => {});
   await boss.start();
-  const queues = new Queues(boss);
-  if (options.migrates === true) await queues.create();
+  const queues = new Queues(boss, options.repo);
   return {
     database,
     store: new PgStore(database, { repo: options.repo, worker: options.worker }),

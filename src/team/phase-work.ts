@@ -6,6 +6,7 @@
  * 1. Whoever takes a phase over ends nothing but this phase's sessions, and begins from what the journal says and the
  *    remote has.
  * 2. When the lease is lost, its agents are ended before anything else, and nothing more is written or sent.
+ * 3. What it cannot do, or not any more, it leaves to others: at the next boundary, with a checkpoint, as far as there is time.
  */
 import { rmSync } from "node:fs";
 import { sweep } from "../agents/processes.js";
@@ -28,6 +29,8 @@ import type { Command } from "../run/command.js";
 import type { RunEvent } from "../run/event.js";
 import { isAttempted, isOver } from "../run/phase.js";
 import type { RunState } from "../run/state.js";
+import { isLimited } from "../run/team.js";
+import type { Offer } from "../store/postgres/store.js";
 import { isLanding } from "./conductor.js";
 import { type HeldLease, holdLease } from "./lease.js";
 import { databaseClock, type Machine, runCheckout, workClone } from "./machine.js";
@@ -36,10 +39,12 @@ import { TeamRemote } from "./remote.js";
 
 /** Nothing is to be done for so long: somebody is asked, or waited for, and the lease is for others. */
 const IDLE_MS = 3_000;
+/** For a checkpoint, a commit and a push, once the worker is to end. */
+const LEAVES_WITHIN_MS = 45_000;
 
 /** `ends`: the worker is about to end, and hands over what it has. */
 export async function workOnPhase(machine: Machine, job: Taken<PhaseJob>, ends: AbortSignal): Promise<void> {
-  const { store, queues, redact, say, database } = machine;
+  const { store, queues, redact, say, database, worker, offer } = machine;
   const { run: id, phase } = job.data;
   const lease = holdLease(queues, job, markerOf(id, `${phase}/`));
   const clock = await databaseClock(database);
@@ -52,6 +57,9 @@ export async function workOnPhase(machine: Machine, job: Taken<PhaseJob>, ends: 
       return await queues.finish(job);
     }
     say(`works on phase ${phase} of ${id} (lease ${joined.epoch})`);
+    const before = run.state.team?.holdings.get(phase)?.worker;
+    const from = before === worker ? undefined : before;
+    run.append({ type: "phase-taken", phase, worker, lease: joined.epoch, from });
     const clone = await workClone(machine);
     const onTrouble = (why: string): void =>
       run.warn(`The git remote cannot be reached by ${machine.worker}: ${why}`, phase);
@@ -65,19 +73,21 @@ export async function workOnPhase(machine: Machine, job: Taken<PhaseJob>, ends: 
     const warden = postWarden(id, undefined);
     const lock = { release: () => {} };
     const parts = { run, store, git, files: planFiles(git.top), texts: texts.value, lock, warden, interrupted: false };
-    const held = heldRun(parts, machine.equipment(run.state.config));
+    const held = heldRun(parts, await machine.equipment(run.state));
     held.remote = remote;
     held.now = clock.now;
+    held.accounts = offer.agents;
     held.worktrees = `${machine.folder}/worktrees`;
     const door = await openDoor(held);
     held.door = door;
     try {
       held.gitEnv = await hideFromAgent(git, run.state.plan.files, held.agentEnv);
       await takeOver(held, remote, phase, joined.events);
-      const ended = await performUntilIdle(held, phase, lease, ends);
+      const ended = await performUntilIdle(held, machine, phase, lease, ends);
       if (ended !== "lost") await keepAll(held, remote, phase);
       await endSessions(held);
-      if (!lease.lost.aborted) {
+      if (ended !== "lost" && !lease.lost.aborted) {
+        run.append({ type: "phase-let-go", phase, worker, why: WHY_LET_GO[ended] });
         await run.flush();
         if (ended === "ends") await queues.giveBack(job);
         else await queues.finish(job);
@@ -123,23 +133,48 @@ async function forgetBranch(git: Git, branch: string): Promise<void> {
   await git.attempt(["branch", "--quiet", "-D", branch]);
 }
 
-/** Performs what is issued for the phase, until there is nothing more for a while, the lease is lost, or the worker ends. */
+type Ended = "idle" | "lost" | "ends" | "cannot";
+
+const WHY_LET_GO: Record<Exclude<Ended, "lost">, string> = {
+  idle: "nothing is to be done for it now",
+  ends: "the worker ends",
+  cannot: "its agent does not work here now",
+};
+
+/** What is not begun any more by somebody who leaves: whoever comes next begins it. */
+const BEGINS: ReadonlySet<Command["type"]> = new Set(["start-phase", "start-session", "run-gate", "merge-phase"]);
+
+/**
+ * Performs what is issued for the phase, until there is nothing more for a while, the lease is lost, the worker ends, or
+ * something is issued that cannot be done here.
+ */
 function performUntilIdle(
   held: HeldRun,
+  { worker, offer, store }: Machine,
   phase: string,
   lease: HeldLease,
   ends: AbortSignal,
-): Promise<"idle" | "lost" | "ends"> {
+): Promise<Ended> {
   const { run } = held;
-  return new Promise((resolve, reject) => {
+  const over = new AbortController();
+  return new Promise<Ended>((resolve, reject) => {
     let performing = 0;
+    let leaving: "ends" | "cannot" | undefined;
     let idle: NodeJS.Timeout | undefined;
     const settle = (): void => {
       clearTimeout(idle);
       if (performing > 0) return;
-      idle = setTimeout(() => resolve("idle"), isFinished(run.state, phase) ? 0 : IDLE_MS);
+      // What follows from the last fact may be on its way.
+      const wait = isFinished(run.state, phase) ? 0 : isAtRest(run.state, phase, leaving !== undefined) ? 0 : IDLE_MS;
+      idle = setTimeout(() => resolve(leaving ?? "idle"), wait);
     };
     const begin = (command: Command): void => {
+      if (over.signal.aborted) return;
+      if (leaving !== undefined && BEGINS.has(command.type)) return settle();
+      if (command.type === "start-session" && !worksHere(run.state, offer, command.agent)) {
+        leaving ??= "cannot";
+        return settle();
+      }
       performing++;
       perform(held, command)
         .catch(reject)
@@ -148,18 +183,42 @@ function performUntilIdle(
           settle();
         });
     };
+    const leave = (): void => {
+      // A listener may outlive the signal that it was to end with.
+      if (over.signal.aborted || leaving === "ends") return;
+      leaving = "ends";
+      run.append({ type: "phase-leaving", phase, worker, why: "the worker ends" });
+      setTimeout(() => resolve("ends"), LEAVES_WITHIN_MS).unref();
+      settle();
+    };
     run.onBroken(reject);
     run.onEvent((event) => {
       if (event.type === "command-issued" && event.phase === phase && !isLanding(event.command)) begin(event.command);
+      if (event.type === "limit-reached" && event.account !== undefined && event.agent !== undefined)
+        void store.limitAccount(event.agent, event.account, event.until).catch(() => {});
       settle();
     });
-    lease.lost.addEventListener("abort", () => resolve("lost"));
-    if (ends.aborted) resolve("ends");
-    ends.addEventListener("abort", () => resolve("ends"));
+    const { signal } = over;
+    lease.lost.addEventListener("abort", () => resolve("lost"), { signal });
     for (const command of run.state.inFlight.values())
       if (command.phase === phase && !isLanding(command)) begin(command);
+    if (ends.aborted) leave();
+    for (const each of [ends, lease.old]) each.addEventListener("abort", leave, { signal });
     settle();
-  });
+  }).finally(() => over.abort());
+}
+
+/** The agent is here, and its account is not at a limit. */
+function worksHere(state: RunState, { agents }: Offer, agent = state.config.agent): boolean {
+  const account = agents[agent];
+  return account !== undefined && !isLimited(state, agent, account);
+}
+
+/** Nobody has the floor, and what is to be begun next is for whoever comes next. */
+function isAtRest({ inFlight, sessions }: RunState, phase: string, leaving: boolean): boolean {
+  const open = [...inFlight.values()].filter((command) => command.phase === phase && !isLanding(command));
+  const live = [...sessions.values()].some((session) => session.phase === phase && session.step !== "ended");
+  return leaving && !live && open.length > 0 && open.every(({ type }) => BEGINS.has(type));
 }
 
 /** Its work is on the branch, or given up, and nothing more will be asked here. */

@@ -5,21 +5,21 @@
  * Invariants
  * 1. A run has at most one conductor, a phase at most one worker: a job's key is there once (`exclusive`).
  * 2. Signs of life, and the word that it is done, are of the attempt that was fetched: an old holder says nothing for the new.
+ * 3. A queue's name says which repository it is for, and what is needed: nobody takes what they cannot do.
  */
+import { createHash } from "node:crypto";
 import type { Job, PgBoss } from "pg-boss";
+import type { Needs } from "../run/team.js";
 import { PROTOCOL } from "../store/postgres/schema.js";
 
-export type QueueName = "runs" | "phases";
+type QueueKind = "runs" | "phases";
 
 export interface RunJob {
   run: string;
-  repo: string;
 }
 
 export interface PhaseJob extends RunJob {
   phase: string;
-  /** What only some workers have: an agent, a label. */
-  needs: string[];
 }
 
 /** pg-boss gives a job up after this long without a sign of life; it takes no less. */
@@ -27,15 +27,22 @@ const LOST_SECONDS = 10;
 /** However long it is held. Leases change hands more often than that. */
 const HELD_SECONDS = 24 * 60 * 60 - 1;
 const MANY_TIMES = 1_000_000;
+const NOTHING: Needs = { agents: [], labels: [] };
 
-/** The protocol is in the name: another version has queues of its own. */
-const nameOf = (queue: QueueName): string => `segno-${PROTOCOL}-${queue}`;
+/** Only what a queue's name may hold. */
+const word = (text: string): string =>
+  /^[\w-]+$/.test(text) ? text : `x${createHash("sha256").update(text).digest("hex").slice(0, 12)}`;
+
+const tokensOf = ({ agents, labels }: Needs): string[] => [
+  ...agents.map((agent) => `agent-${word(agent)}`),
+  ...labels.map((label) => `label-${word(label)}`),
+];
 
 /** One holding of a job. */
 type JobAttempt = Pick<Job, "id" | "retryCount">;
 
 export interface Taken<T> {
-  queue: QueueName;
+  queue: string;
   data: T;
   /** Said to mean this holding and no other. */
   attempt: JobAttempt;
@@ -43,15 +50,31 @@ export interface Taken<T> {
 
 export class Queues {
   readonly #boss: PgBoss;
+  readonly #repo: string;
+  readonly #made = new Set<string>();
 
-  constructor(boss: PgBoss) {
+  constructor(boss: PgBoss, repo: string) {
     this.#boss = boss;
+    this.#repo = repo;
   }
 
-  /** Once, by the owner. */
-  async create(): Promise<void> {
-    for (const queue of ["runs", "phases"] as const)
-      await this.#boss.createQueue(nameOf(queue), {
+  /** The protocol is in the name: another version has queues of its own. */
+  #nameOf(kind: QueueKind, needs: Needs): string {
+    return [`segno-${PROTOCOL}-${kind}-${word(this.#repo)}`, ...tokensOf(needs).sort()].join(".");
+  }
+
+  /** There is a job for it, whoever may have asked for it before. */
+  async ensureRun(job: RunJob): Promise<void> {
+    await this.#ensure(this.#nameOf("runs", NOTHING), job, job.run);
+  }
+
+  async ensurePhase(job: PhaseJob, needs: Needs): Promise<void> {
+    await this.#ensure(this.#nameOf("phases", needs), job, `${job.run}/${job.phase}`);
+  }
+
+  async #ensure(queue: string, job: RunJob, key: string): Promise<void> {
+    if (!this.#made.has(queue)) {
+      await this.#boss.createQueue(queue, {
         policy: "exclusive",
         heartbeatSeconds: LOST_SECONDS,
         expireInSeconds: HELD_SECONDS,
@@ -60,36 +83,56 @@ export class Queues {
         // What is done is of no further use.
         deleteAfterSeconds: 60,
       });
+      this.#made.add(queue);
+    }
+    await this.#boss.send(queue, job, { singletonKey: key });
   }
 
-  /** There is a job for it, whoever may have asked for it before. */
-  async ensureRun(job: RunJob): Promise<void> {
-    await this.#boss.send(nameOf("runs"), job, { singletonKey: job.run });
+  /** Queues of this repository that want nothing but what is offered. */
+  async within(kind: QueueKind, offered: Needs): Promise<string[]> {
+    const own = this.#nameOf(kind, NOTHING);
+    const has = new Set(tokensOf(offered));
+    const all = await this.#boss.getQueues();
+    return all
+      .map(({ name }) => name)
+      .filter((name) => name === own || name.startsWith(`${own}.`))
+      .filter((name) =>
+        name
+          .split(".")
+          .slice(1)
+          .every((token) => has.has(token)),
+      );
   }
 
-  async ensurePhase(job: PhaseJob): Promise<void> {
-    await this.#boss.send(nameOf("phases"), job, { singletonKey: `${job.run}/${job.phase}` });
+  /** The first job of any of them. */
+  async take<T extends RunJob>(queues: readonly string[]): Promise<Taken<T> | undefined> {
+    for (const queue of queues) {
+      const [job] = (await this.#boss.fetch<T>(queue)) as Job<T>[];
+      if (job !== undefined) return { queue, data: job.data, attempt: { id: job.id, retryCount: job.retryCount } };
+    }
+    return undefined;
   }
 
-  async take<T extends RunJob>(queue: QueueName): Promise<Taken<T> | undefined> {
-    const [job] = (await this.#boss.fetch<T>(nameOf(queue))) as Job<T>[];
-    if (job === undefined) return undefined;
-    return { queue, data: job.data, attempt: { id: job.id, retryCount: job.retryCount } };
+  /** What waits for somebody, by queue. */
+  async waiting(): Promise<{ queue: string; jobs: number; held: number }[]> {
+    const all = await this.#boss.getQueues();
+    const own = all.filter(({ name }) => name.split(".")[0]?.endsWith(`-${word(this.#repo)}`));
+    return own.map(({ name, queuedCount, activeCount }) => ({ queue: name, jobs: queuedCount, held: activeCount }));
   }
 
   /** A sign of life; false where somebody else has it now. */
   async touch({ queue, attempt }: Taken<RunJob>): Promise<boolean> {
-    const { affected } = (await this.#boss.touch(nameOf(queue), attempt)) as { affected?: number };
+    const { affected } = (await this.#boss.touch(queue, attempt)) as { affected?: number };
     return affected === 1;
   }
 
   /** Nothing is left to do. */
   async finish({ queue, attempt }: Taken<RunJob>): Promise<void> {
-    await this.#boss.complete(nameOf(queue), attempt);
+    await this.#boss.complete(queue, attempt);
   }
 
   /** Somebody else is to go on with it, or this one later. */
   async giveBack({ queue, attempt }: Taken<RunJob>): Promise<void> {
-    await this.#boss.fail(nameOf(queue), attempt);
+    await this.#boss.fail(queue, attempt);
   }
 }

@@ -1,5 +1,6 @@
 /** Begins a run of the whole team: its code is on the remote before anybody is told of it. */
 
+import type { Config } from "../config/schema.js";
 import { bad, good, type Result } from "../engine/failure.js";
 import type { Equipment } from "../engine/held-run.js";
 import { LiveRun } from "../engine/live-run.js";
@@ -14,7 +15,6 @@ import type { Queues } from "./queues.js";
 const MANY = 16;
 
 export interface Team {
-  repo: string;
   url: string;
   store: PgStore;
   queues: Queues;
@@ -29,7 +29,7 @@ export async function startTeamRun(
   given: StartOptions,
   equipment: Equipment,
 ): Promise<Result<string>> {
-  const { store, queues, repo, url, redact } = team;
+  const { store, queues, url, redact } = team;
   const { repository } = prepared;
   const { git, head } = repository;
   const dirty = await dirtyTree(prepared);
@@ -60,8 +60,25 @@ export async function startTeamRun(
   const started = { id, branch, head, parsed, repository, options: { ...options, config }, tried };
   await recordStart(run, store, started, equipment);
   await run.close();
-  await queues.ensureRun({ run: id, repo });
+  await queues.ensureRun({ run: id });
   return good(id);
+}
+
+/** A person wants it to go on: what failed is tried again. */
+export async function resumeTeamRun(
+  run: LiveRun,
+  config: Config,
+  attended: boolean,
+  agents: readonly string[] | undefined,
+): Promise<void> {
+  const nothing = { torn: 0, swept: 0, since: undefined, usersPaths: [], staged: [] };
+  await run.record({
+    type: "run-resumed",
+    config,
+    attended,
+    agents: agents === undefined ? undefined : [...agents],
+    ...nothing,
+  });
 }
 
 async function notCommitted(git: Git, files: readonly string[]): Promise<string[]> {

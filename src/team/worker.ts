@@ -1,18 +1,28 @@
 /** `segno worker`: takes runs to conduct and phases to work on, as many as it has room for, until it is ended. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Needs } from "../run/team.js";
 import { conductTeamRun } from "./conductor.js";
 import type { Machine } from "./machine.js";
 import { workOnPhase } from "./phase-work.js";
 import type { PhaseJob, RunJob } from "./queues.js";
 
 const LOOKS_EVERY_MS = 300;
+const ALIVE_EVERY_MS = 2_000;
 /** Conducting costs next to nothing. */
 const MOST_CONDUCTED = 8;
 const FIRST_BACK_OFF_MS = 1_000;
 const LONGEST_BACK_OFF_MS = 60_000;
+const NOTHING: Needs = { agents: [], labels: [] };
 
-export async function workForTeam(machine: Machine, slots: number, ends: AbortSignal): Promise<void> {
-  const { queues, say } = machine;
+/** What it can take, looked at from time to time: queues come with plans, and accounts reach their limits. */
+interface Offered {
+  runs: string[];
+  phases: string[];
+}
+
+/** `ends`: it is to end, and hands over what it has. */
+export async function workForTeam(machine: Machine, ends: AbortSignal): Promise<void> {
+  const { queues, store, offer, say } = machine;
   const conducted = new Set<Promise<void>>();
   const phases = new Set<Promise<void>>();
   // One that cannot begin must not take the same thing again and again.
@@ -26,27 +36,55 @@ export async function workForTeam(machine: Machine, slots: number, ends: AbortSi
       .catch((error: unknown) => {
         const wait = Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** failures++);
         notBefore = performance.now() + wait;
-        say(
-          `${what}: ${error instanceof Error ? error.message : String(error)}; takes nothing new for ${wait / 1_000} s`,
-        );
+        say(`${what}: ${wordsOf(error)}; takes nothing new for ${wait / 1_000} s`);
       })
       .finally(() => all.delete(done));
     all.add(done);
   };
+  let offered: Offered = { runs: [], phases: [] };
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  let away = false;
   while (!ends.aborted) {
     try {
+      if (performance.now() - lookedAt > ALIVE_EVERY_MS) {
+        await store.sayAlive(offer);
+        offered = await whatToTake(machine);
+        lookedAt = performance.now();
+        if (away) say("the database is back");
+        away = false;
+      }
       if (performance.now() >= notBefore) {
-        const run = conducted.size < MOST_CONDUCTED ? await queues.take<RunJob>("runs") : undefined;
+        const run = conducted.size < MOST_CONDUCTED ? await queues.take<RunJob>(offered.runs) : undefined;
         if (run !== undefined) follow(conducted, `conducting ${run.data.run}`, conductTeamRun(machine, run, ends));
-        const phase = phases.size < slots ? await queues.take<PhaseJob>("phases") : undefined;
+        const phase = phases.size < offer.slots ? await queues.take<PhaseJob>(offered.phases) : undefined;
         if (phase !== undefined)
           follow(phases, `phase ${phase.data.phase} of ${phase.data.run}`, workOnPhase(machine, phase, ends));
         if (run !== undefined || phase !== undefined) continue;
       }
     } catch (error) {
-      say(`the database cannot be reached: ${error instanceof Error ? error.message : String(error)}`);
+      if (!away) say(`the database cannot be reached: ${wordsOf(error)}`);
+      away = true;
     }
     await sleep(LOOKS_EVERY_MS, undefined, { signal: ends }).catch(() => {});
   }
+  // Until the last of it is handed over it is still there.
+  const alive = setInterval(() => void store.sayAlive({ ...offer, slots: 0 }).catch(() => {}), ALIVE_EVERY_MS);
   await Promise.all([...conducted, ...phases]);
+  clearInterval(alive);
+  await store.sayGone().catch(() => {});
 }
+
+async function whatToTake({ queues, store, offer }: Machine): Promise<Offered> {
+  const limited = await store.limitedAccounts();
+  const isFree = ([agent, account]: [string, string]): boolean =>
+    !limited.some((each) => each.agent === agent && each.account === account);
+  const agents = Object.entries(offer.agents)
+    .filter(isFree)
+    .map(([agent]) => agent);
+  return {
+    runs: await queues.within("runs", NOTHING),
+    phases: await queues.within("phases", { agents, labels: offer.labels }),
+  };
+}
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -91,7 +91,7 @@ function phaseRow(board: Board, phase: BoardPhase, wide: boolean): PhaseRow {
     parts.push(cut(phase.tokens.total > 0 ? thousands(phase.tokens.total) : "", 7));
     parts.push(cut(sparkline(percentsOf(board, phase.id), 24), 24));
   }
-  const name = `${phase.part_of === undefined ? "" : "↳ "}${phase.id} ${phase.title}`;
+  const name = `${phase.part_of === undefined ? "" : "↳ "}${phase.id} ${phase.title}${phase.worker === undefined ? "" : ` @${phase.worker}`}`;
   return { id: phase.id, status: phase.status, name, rest: parts.join(" ") };
 }
 

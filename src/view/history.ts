@@ -6,6 +6,7 @@ import type { LayerSizes } from "../context/layers.js";
 import type { FactOf, RunEvent, Usage } from "../run/event.js";
 import { addUsage, tokensIn } from "../run/usage.js";
 import { addReading, type BoardSession, newSession, percentOf, type Rules, rulesOf, windowOf } from "./readings.js";
+import { takenText, workersText } from "./team.js";
 
 /** What filled the phase's windows, over all its sessions, in tokens. */
 export interface ContextFigures {
@@ -157,6 +158,12 @@ function ofRun(history: History, event: RunEvent): void {
   switch (event.type) {
     case "run-resumed":
       return act(history, event, "↻", "run taken up again");
+    case "workers-seen":
+      if (event.lost.length > 0) notice(history, event, "warning", workersText(event));
+      return;
+    case "phase-taken":
+      if (event.from !== undefined) act(history, event, "↻", takenText(event));
+      return;
     case "run-held":
       return act(history, event, "‖", `paused (${event.by})`);
     case "run-released":

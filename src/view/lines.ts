@@ -2,6 +2,7 @@
 import type { FactOf, RunEvent } from "../run/event.js";
 import { handsOverText } from "./handover-rules.js";
 import { thousands } from "./numbers.js";
+import { takenText, workersText } from "./team.js";
 
 export interface Line {
   symbol: string;
@@ -83,6 +84,7 @@ export function lineOf(event: RunEvent): Line | undefined {
         stuck: "going round in circles: handing over",
         "window-too-small": "the window is too small",
         "stop-requested": "stopping",
+        leaving: "its worker leaves: handing over",
       }[event.why];
       const rule = event.rule === undefined ? "" : `: ${event.reason}`;
       return line("⤳", `${why} at ${percent} % (${thousands(tokens)} tokens)${rule}`);
@@ -250,6 +252,16 @@ export function lineOf(event: RunEvent): Line | undefined {
       const why = event.revived === undefined ? "" : ` by itself: ${event.revived.cause}`;
       return line("𝄋", `run taken up again${why}${swept}`);
     }
+    case "workers-seen":
+      return line(event.lost.length > 0 ? "!" : "·", workersText(event));
+    case "run-taken":
+      return line("𝄋", `conducted by ${event.worker}`);
+    case "phase-taken":
+      return line("·", takenText(event));
+    case "phase-leaving":
+      return line("·", `${event.worker} leaves it to others: ${event.why}`);
+    case "phase-let-go":
+      return line("·", `let go by ${event.worker}: ${event.why}`);
     case "run-held":
       return line("‖", `paused (${event.by})`);
     case "run-released":

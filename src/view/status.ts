@@ -27,6 +27,8 @@ export interface PhaseStanding {
   doing: string;
   /** The session that has the floor. */
   live: string | undefined;
+  /** Which machine has it, where there are many. */
+  worker: string | undefined;
 }
 
 export interface OpenQuestion {
@@ -51,6 +53,13 @@ export interface Standing {
   questions: OpenQuestion[];
   limit: { until: string; message: string } | undefined;
   phases: PhaseStanding[];
+  /** On many machines: who conducts, who is there, and what each holds. */
+  team: TeamStanding | undefined;
+}
+
+export interface TeamStanding {
+  conductor: string | undefined;
+  workers: { worker: string; slots: number; agents: string[]; labels: string[]; phases: string[] }[];
 }
 
 export function standingOf(state: RunState): Standing {
@@ -78,6 +87,24 @@ export function standingOf(state: RunState): Standing {
       : [],
     limit: waitsFor(state),
     phases: plan.phases.map((phase) => standingOfPhase(state, phase)),
+    team: teamOf(state),
+  };
+}
+
+function teamOf({ team }: RunState): TeamStanding | undefined {
+  if (team === undefined) return undefined;
+  const { conductor, workers, holdings } = team;
+  const heldBy = (worker: string): string[] =>
+    [...holdings].flatMap(([phase, holding]) => (holding.worker === worker ? [phase] : []));
+  return {
+    conductor,
+    workers: workers.map(({ worker, slots, agents, labels }) => ({
+      worker,
+      slots,
+      agents: Object.keys(agents),
+      labels: [...labels],
+      phases: heldBy(worker),
+    })),
   };
 }
 
@@ -147,6 +174,7 @@ function standingOfPhase(state: RunState, planned: Phase): PhaseStanding {
     dependsOn: [...dependsOn],
     file,
     doing: doing(state, phase),
+    worker: state.team?.holdings.get(id)?.worker,
     live: "next" in phase && phase.next.type === "running" ? phase.next.session : undefined,
   };
 }

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Context, Hono } from "hono";
 import { streamSSE } from "hono/streaming";
-import { askHolder } from "../engine/ask-holder.js";
 import type { Guarded, PageRoutes } from "../engine/guard.js";
+import { STEERS, type SteerName } from "../engine/steering.js";
 import type { BlobRef, RunEvent } from "../run/event.js";
 import { isOverAfter } from "../view/lines.js";
 import { pack } from "../view/pack.js";
@@ -33,7 +33,6 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-const ACTS: ReadonlySet<string> = new Set(["pause", "continue", "stop", "skip", "answer"]);
 const MOST_BLOB = 2_000_000;
 const BATCH_MS = 250;
 const BEAT_MS = 15_000;
@@ -74,11 +73,9 @@ export function mountPage(app: Hono<Guarded>, runs: Runs, own: string | undefine
   // Whoever conducts the run does it; which server the page came from is no matter.
   app.post("/api/runs/:run/steer/:act", async (c) => {
     const act = c.req.param("act");
-    if (!(await known(c)) || !ACTS.has(act)) return missing(c);
-    const door = await runs.address(c.req.param("run"));
-    if (door === undefined) return c.json({ ok: false, message: "Nobody conducts this run now." }, 409);
+    if (!(await known(c)) || !Object.hasOwn(STEERS, act)) return missing(c);
     const body: unknown = await c.req.json().catch(() => ({}));
-    const said = await askHolder(door, act, body as object);
+    const said = await runs.ask(c.req.param("run"), act as SteerName, body as Record<string, unknown>);
     return c.json(said, said.ok ? 200 : 409);
   });
   app.get("/api/runs/:run/stream", async (c) => ((await known(c)) ? follow(c, runs, streams) : missing(c)));

@@ -1,7 +1,8 @@
 /** The runs of a repository as the page sees them: folded when somebody looks, and followed while they do. */
+import { askRun, type SteerName } from "../engine/steering.js";
 import type { Git } from "../git/git.js";
 import type { BlobRef, RunEvent } from "../run/event.js";
-import type { Address, Store, Watching } from "../store/store.js";
+import type { Store, Watching } from "../store/store.js";
 import { type Board, RunView } from "../view/board.js";
 import { type PhaseDetail, phaseDetail } from "../view/phase-page.js";
 import type { RunRow } from "../view/run-row.js";
@@ -71,7 +72,7 @@ export class Runs {
     const rows: RunRow[] = [];
     for (const run of await this.#store.list()) {
       const version = await this.#store.version(run);
-      const live = (await this.address(run)) !== undefined;
+      const live = (await this.#store.holder(run)) !== undefined;
       const known = this.#rows.get(run);
       const row = known?.version === version ? known.row : await this.#rowOf(run);
       if (row === undefined) continue;
@@ -137,9 +138,9 @@ export class Runs {
     for (const run of [...this.#watched.keys()]) await this.#forget(run);
   }
 
-  /** Where a run that is in progress can be steered. */
-  async address(run: string): Promise<Address | undefined> {
-    return (await this.#store.holder(run)) === undefined ? undefined : this.#store.address(run);
+  /** Whoever conducts it does it. */
+  ask(run: string, act: SteerName, body: Record<string, unknown>): Promise<{ ok: boolean; message: string }> {
+    return askRun(this.#store, run, act, body);
   }
 
   async phase(run: string, id: string): Promise<PhaseDetail> {

@@ -104,6 +104,10 @@ export class MemoryStore implements Store {
     return new MemoryJournal(this.#of(run), lease, this.#now);
   }
 
+  async steer(): Promise<undefined> {
+    return undefined;
+  }
+
   async remove(run: string): Promise<void> {
     this.#runs.delete(run);
   }

@@ -1,7 +1,8 @@
 /** `progress` and `done`: for agents without MCP, which find the run through the environment Segno gave them. */
 import { readFileSync } from "node:fs";
+import { askHolder } from "../../engine/ask-holder.js";
 import { printFailure } from "../print-failure.js";
-import { askAndSay } from "./steer.js";
+import { say } from "./steer.js";
 
 export interface DoneFlags {
   phase: string;
@@ -69,5 +70,6 @@ async function report(path: string, body: object, json: boolean): Promise<number
       json,
     );
   }
-  return askAndSay({ url, token }, path, body, json);
+  const { ok, message } = await askHolder({ url, token }, path, body);
+  return say(json, ok, message);
 }

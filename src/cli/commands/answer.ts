@@ -3,12 +3,12 @@ import { findInterrupted } from "../../engine/interrupted.js";
 import { answerQuestion } from "../../engine/questions.js";
 import { appendToRun, readRun } from "../../engine/resume.js";
 import { choiceOf, openQuestions, type Question } from "../../run/questions.js";
-import { FileStore } from "../../store/file.js";
 import { answerWith } from "../../view/asked.js";
 import { EXIT } from "../exit.js";
 import { runNamed } from "../found-run.js";
 import { printAsked } from "../print-asked.js";
 import { printFailure } from "../print-failure.js";
+import { storeHere } from "../store-here.js";
 import { repositoryTop } from "../top.js";
 import { askAndSay, liveRun, say } from "./steer.js";
 
@@ -17,16 +17,14 @@ export async function answerCommand(words: string[], flags: { json?: boolean }):
   const json = flags.json === true;
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
-  const store = new FileStore(top.value);
+  const store = await storeHere(top.value, flags);
   const [first] = words;
   const named = words.length > 1 && first !== undefined ? runNamed(await store.list(), first) : undefined;
   const rest = named?.ok === true ? words.slice(1) : words;
   if (rest.length > 2) return say(json, false, "Answer with: segno answer [RUN] [NUMBER] CHOICE");
   const live = await liveRun(store);
   const run =
-    named?.ok === true
-      ? named.value
-      : (live?.run ?? (await findInterrupted(store, { top: top.value }, new Date()))?.run);
+    named?.ok === true ? named.value : (live ?? (await findInterrupted(store, { top: top.value }, new Date()))?.run);
   if (run === undefined) return say(json, false, "No run is in progress or interrupted here, so nothing is asked.");
   const read = await readRun(store, run);
   if (!read.ok) return printFailure(read.failure, json);
@@ -35,7 +33,7 @@ export async function answerCommand(words: string[], flags: { json?: boolean }):
   const meant = questionMeant(open, rest);
   if (typeof meant === "string") return say(json, false, meant);
   const { question, answer } = meant;
-  if (live?.run === run) return askAndSay(live, "answer", { question: question.id, answer }, json);
+  if (live === run) return askAndSay(store, live, "answer", { question: question.id, answer }, json);
   const said = await appendToRun(store, run, (held) => answerQuestion(held, question.id, answer, "segno answer"));
   if (!said.ok) return printFailure(said.failure, json);
   return typeof said.value === "string" ? say(json, true, said.value) : say(json, false, said.value.missing);

@@ -1,12 +1,12 @@
 /** `dashboard`: the web page of this repository's runs. */
 import { hostname, userInfo } from "node:os";
 import { Git } from "../../git/git.js";
-import { FileStore } from "../../store/file.js";
 import { openDashboard } from "../../web/dashboard.js";
 import { openInBrowser } from "../browser.js";
 import { EXIT } from "../exit.js";
 import { findRun } from "../found-run.js";
 import { printFailure } from "../print-failure.js";
+import { storeHere } from "../store-here.js";
 import { repositoryTop } from "../top.js";
 
 export interface DashboardFlags {
@@ -24,7 +24,7 @@ export async function dashboardCommand(named: string | undefined, flags: Dashboa
   const port = Number(flags.port ?? 0);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     return printFailure({ type: "usage", what: `${flags.port} is no port.`, fix: "Give a number up to 65535." }, json);
-  const dashboard = await openDashboard(new FileStore(top.value), new Git(top.value), port).catch(
+  const dashboard = await openDashboard(await storeHere(top.value, flags), new Git(top.value), port).catch(
     (error: NodeJS.ErrnoException) => error,
   );
   if (dashboard instanceof Error)

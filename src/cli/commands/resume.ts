@@ -10,7 +10,7 @@ import { confirmCommands } from "../confirm-commands.js";
 import { findCrew, usableCrew } from "../crew.js";
 import { realEquipment } from "../equipment.js";
 import { EXIT } from "../exit.js";
-import { runNamed } from "../found-run.js";
+import { findRun, runNamed } from "../found-run.js";
 import { permissionMode } from "../permission.js";
 import { printFailure } from "../print-failure.js";
 import { goesToBackground, runInBackground, type ScreenFlags } from "../screen.js";
@@ -40,7 +40,11 @@ export async function resumeCommand(run: string | undefined, flags: ResumeFlags)
     return goOn(store, top.value, found, settings.value, flags);
   }
   const named = runNamed(await store.list(), run);
-  if (!named.ok) return printFailure(named.failure, json);
+  if (!named.ok) {
+    const teams = await findRun(run);
+    if (!teams.ok) return printFailure(named.failure, json);
+    return (await import("./team-run.js")).teamResumeCommand(teams.value.run, top.value, settings.value, flags);
+  }
   const read = await readRun(store, named.value);
   if (!read.ok) return printFailure(read.failure, json);
   return goOn(store, top.value, { run: named.value, state: read.value.state }, settings.value, flags);

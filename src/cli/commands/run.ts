@@ -42,6 +42,9 @@ export interface RunFlags extends ConfigFlags, AttendedFlags {
   plain?: boolean;
   dashboard?: boolean;
   until?: string;
+  /** On all machines of the team. */
+  team?: boolean;
+  onDefaultBranch?: boolean;
 }
 
 export async function runCommand(plan: string | undefined, flags: RunFlags): Promise<number> {
@@ -51,6 +54,7 @@ export async function runCommand(plan: string | undefined, flags: RunFlags): Pro
   if (!until.ok) return fail(until.failure);
   const settings = await readSettings(process.cwd(), flags);
   if (!settings.ok) return fail(settings.failure);
+  if (flags.team === true) return (await import("./team-run.js")).teamRunCommand(plan, flags, settings.value);
   const anew = flags.fresh ?? flags.force ?? flags.only ?? flags.phases ?? flags.from;
   const newest = plan === undefined && anew === undefined ? await goOnWithNewest(settings.value, flags) : undefined;
   if (newest !== undefined) return newest;

@@ -11,6 +11,7 @@ import { Runs } from "../../web/runs.js";
 import { EXIT } from "../exit.js";
 import { findRun } from "../found-run.js";
 import { printFailure } from "../print-failure.js";
+import { storeHere } from "../store-here.js";
 import { repositoryTop } from "../top.js";
 
 export async function runsCommand(flags: { json?: boolean; rehearsals?: boolean }): Promise<number> {
@@ -18,7 +19,7 @@ export async function runsCommand(flags: { json?: boolean; rehearsals?: boolean 
   if (flags.rehearsals === true) return listRehearsals(json);
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
-  const rows = await new Runs(new FileStore(top.value), new Git(top.value)).list();
+  const rows = await new Runs(await storeHere(top.value, flags), new Git(top.value)).list();
   if (json) console.log(JSON.stringify(rows));
   else if (rows.length === 0) console.log("No run yet. Begin one with: segno run PLAN.md");
   else

@@ -1,13 +1,12 @@
 /** `pause`, `continue`, `stop`, `skip`: from any terminal in the repository, through the door of the run that is in progress. */
 
-import { askHolder } from "../../engine/ask-holder.js";
-import { skipPhase } from "../../engine/door.js";
 import { findInterrupted } from "../../engine/interrupted.js";
-import { appendToRun } from "../../engine/resume.js";
-import { FileStore } from "../../store/file.js";
-import type { Address, Store } from "../../store/store.js";
+import { appendToRun, stateOf } from "../../engine/resume.js";
+import { askRun, type SteerName, skipPhase } from "../../engine/steering.js";
+import type { Store } from "../../store/store.js";
 import { EXIT } from "../exit.js";
 import { printFailure } from "../print-failure.js";
+import { storeHere } from "../store-here.js";
 import { repositoryTop } from "../top.js";
 
 type Act = "pause" | "continue" | "stop";
@@ -16,9 +15,9 @@ export async function steerCommand(act: Act, flags: { json?: boolean }): Promise
   const json = flags.json === true;
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
-  const store = new FileStore(top.value);
+  const store = await storeHere(top.value, flags);
   const live = await liveRun(store);
-  if (live !== undefined) return askAndSay(live, act, {}, json);
+  if (live !== undefined) return askAndSay(store, live, act, {}, json);
   const left = await findInterrupted(store, { top: top.value }, new Date());
   return say(
     json,
@@ -33,33 +32,45 @@ export async function skipCommand(phase: string, flags: { json?: boolean }): Pro
   const json = flags.json === true;
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
-  const store = new FileStore(top.value);
+  const store = await storeHere(top.value, flags);
   const live = await liveRun(store);
-  if (live !== undefined) return askAndSay(live, "skip", { phase }, json);
+  if (live !== undefined) return askAndSay(store, live, "skip", { phase }, json);
   const left = await findInterrupted(store, { top: top.value }, new Date());
   if (left === undefined) return say(json, false, "No run is in progress or interrupted here.");
   // Nobody holds the run: what is asked is written into its journal for whoever takes it up again.
-  const said = await appendToRun(store, left.run, (run) => skipPhase({ run }, phase));
+  const said = await appendToRun(store, left.run, (run) => skipPhase(run, phase));
   if (!said.ok) return printFailure(said.failure, json);
   return typeof said.value === "string" ? say(json, true, said.value) : say(json, false, said.value.missing);
 }
 
-/** The run that a living process holds: in this checkout, or else in another of the repository. */
-export async function liveRun(store: Store): Promise<Address | undefined> {
+/** How many of the newest runs are looked at. */
+const NEWEST = 20;
+
+/** The run that goes on now: in this checkout, or else in another of the repository, or on the team's machines. */
+export async function liveRun(store: Store): Promise<string | undefined> {
   const here = await store.checkoutHolder();
-  if (here !== undefined) return store.address(here.run);
-  for (const run of await store.list()) if ((await store.holder(run)) !== undefined) return store.address(run);
+  if (here !== undefined) return here.run;
+  for (const run of (await store.list()).slice(0, NEWEST))
+    if ((await store.holder(run)) !== undefined || (await isOpenToAll(store, run))) return run;
   return undefined;
 }
 
-/** Knocks, and says what came back. */
+/** Nobody needs to hold it for what is said to be written down. */
+async function isOpenToAll(store: Store, run: string): Promise<boolean> {
+  const open = await store.steer(run, (text) => text);
+  await open?.journal.close();
+  return open !== undefined && stateOf(open.events)?.status === "running";
+}
+
+/** Asks the run, and says what came back. */
 export async function askAndSay(
-  door: Pick<Address, "url" | "token">,
-  path: string,
-  body: object,
+  store: Store,
+  run: string,
+  act: SteerName,
+  body: Record<string, unknown>,
   json: boolean,
 ): Promise<number> {
-  const { ok, message } = await askHolder(door, path, body);
+  const { ok, message } = await askRun(store, run, act, body);
   return say(json, ok, message);
 }
 

@@ -6,11 +6,11 @@ import { planOptions } from "../../engine/plan-options.js";
 import { openRepository } from "../../git/start.js";
 import { isDone } from "../../plan/model.js";
 import { parsePlan } from "../../plan/parse.js";
-import { FileStore } from "../../store/file.js";
 import { RunView } from "../../view/board.js";
 import { figuresOf } from "../../view/report.js";
 import { EXIT } from "../exit.js";
 import { readSettings } from "../settings.js";
+import { storeHere } from "../store-here.js";
 import { wordsOf } from "../words.js";
 
 export interface Where {
@@ -53,7 +53,7 @@ export async function whereOf(cwd: string): Promise<Where> {
 
 /** How the newest run of this repository stands; without a next command where it is over. */
 async function lastRun(top: string): Promise<Where | undefined> {
-  const store = new FileStore(top);
+  const store = await storeHere(top);
   const holder = await store.checkoutHolder();
   const run = holder?.run ?? (await store.list())[0];
   if (run === undefined) return undefined;

@@ -16,6 +16,8 @@ export function register(program: Command): void {
     .option("--dry-run", "show waves and prompt sizes, and start nothing")
     .option("--fresh", "start anew even if a run of this plan was interrupted")
     .option("--allow-dirty", "start although tracked files are changed; they stay out of every commit")
+    .option("--team", "on all the workers of the team (segno team init, segno worker)")
+    .option("--on-default-branch", "with --team and --branch: yes, on the branch that everybody builds on")
     .addHelpText(
       "after",
       "\nExamples:\n  segno run PLAN.md --permission-mode edits\n  segno run PLAN.md --context-threshold 70 --json > events.jsonl",

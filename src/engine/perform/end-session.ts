@@ -33,8 +33,17 @@ export const endSession: Performer<"end-session"> = async (held, { id, session, 
   const known = end?.type === "failed" ? end.until : undefined;
   const until = known ?? new Date(Date.now() + UNKNOWN_LIMIT_MS).toISOString();
   const said = message ?? "a usage limit was reached";
-  await held.run.record(ended, { type: "limit-reached", agent: state?.agent, until, message: said });
+  await held.run.record(ended, {
+    type: "limit-reached",
+    agent: state?.agent,
+    ...accountOf(held, state?.agent),
+    until,
+    message: said,
+  });
 };
+
+const accountOf = ({ accounts }: HeldRun, agent = ""): { account?: string } =>
+  accounts?.[agent] === undefined ? {} : { account: accounts[agent] };
 
 async function linesChanged(held: HeldRun, phase: string): Promise<number | undefined> {
   const { run } = held;

@@ -11,7 +11,7 @@ export class NotEncrypted extends Error {
 
 /** `password`: asked for whenever a connection is made; it is never part of what is written or shown. */
 export async function connectTeam(url: TeamUrl, password: () => string | Promise<string>): Promise<Database> {
-  const database = await Database.open(configOf(url, password));
+  const database = await Database.open(clientConfig(url, password));
   if (!url.verified) return database;
   try {
     const [line] = await database.query<{ ssl: boolean }>("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()");
@@ -23,7 +23,11 @@ export async function connectTeam(url: TeamUrl, password: () => string | Promise
   }
 }
 
-function configOf({ host, port, database, user, verified, ca }: TeamUrl, password: () => string | Promise<string>) {
+/** How a client of it is made; nothing in it is meant for eyes. */
+export function clientConfig(
+  { host, port, database, user, verified, ca }: TeamUrl,
+  password: () => string | Promise<string>,
+) {
   const trusted = ca === undefined ? {} : { ca: readFileSync(ca, "utf8") };
   return {
     host: host.replace(/^\[|\]$/g, ""),

@@ -89,6 +89,23 @@ CREATE TABLE segno.holders (
   until timestamptz NOT NULL
 );
 
+-- Who is there, and what each offers.
+CREATE TABLE segno.workers (
+  worker text PRIMARY KEY,
+  repo text NOT NULL,
+  offer text NOT NULL,
+  since timestamptz NOT NULL,
+  seen timestamptz NOT NULL
+);
+
+-- A usage limit is an account's, whichever run met it.
+CREATE TABLE segno.accounts (
+  agent text NOT NULL,
+  account text NOT NULL,
+  until timestamptz NOT NULL,
+  PRIMARY KEY (agent, account)
+);
+
 CREATE FUNCTION segno.clock() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT clock_timestamp()';
 
 CREATE FUNCTION segno.stamp(moment timestamptz) RETURNS text LANGUAGE sql IMMUTABLE AS
@@ -195,6 +212,23 @@ BEGIN
   RETURN FOUND;
 END $$;
 
+CREATE FUNCTION segno.worker_seen(p_worker text, p_repo text, p_offer text) RETURNS void LANGUAGE sql
+SECURITY DEFINER SET search_path = segno, pg_temp AS $$
+  INSERT INTO segno.workers (worker, repo, offer, since, seen) VALUES (p_worker, p_repo, p_offer, segno.clock(), segno.clock())
+    ON CONFLICT (worker) DO UPDATE SET offer = excluded.offer, seen = excluded.seen;
+  DELETE FROM segno.workers WHERE seen < segno.clock() - interval '1 day'
+$$;
+
+CREATE FUNCTION segno.worker_gone(p_worker text) RETURNS void LANGUAGE sql
+SECURITY DEFINER SET search_path = segno, pg_temp AS
+$$ DELETE FROM segno.workers WHERE worker = p_worker $$;
+
+CREATE FUNCTION segno.limit_account(p_agent text, p_account text, p_until timestamptz) RETURNS void LANGUAGE sql
+SECURITY DEFINER SET search_path = segno, pg_temp AS $$
+  INSERT INTO segno.accounts (agent, account, until) VALUES (p_agent, p_account, p_until)
+    ON CONFLICT (agent, account) DO UPDATE SET until = excluded.until
+$$;
+
 -- Nobody else's, as long as there are signs of life.
 CREATE FUNCTION segno.hold(p_run text, p_token uuid, p_holder text, p_seconds int) RETURNS text LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = segno, pg_temp AS $$
@@ -226,6 +260,14 @@ REVOKE ALL ON ALL FUNCTIONS IN SCHEMA segno FROM PUBLIC;
 DO $$ BEGIN
   IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '${worker}') THEN CREATE ROLE ${worker} NOLOGIN; END IF;
   IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '${viewer}') THEN CREATE ROLE ${viewer} NOLOGIN; END IF;
+END $$;
+DO $$ BEGIN
+  IF to_regnamespace('pgboss') IS NOT NULL THEN
+    GRANT USAGE ON SCHEMA pgboss TO ${worker}, ${viewer};
+    GRANT SELECT ON ALL TABLES IN SCHEMA pgboss TO ${worker}, ${viewer};
+    GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA pgboss TO ${worker};
+    GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA pgboss TO ${worker};
+  END IF;
 END $$;
 GRANT USAGE ON SCHEMA segno TO ${worker}, ${viewer};
 GRANT SELECT ON ALL TABLES IN SCHEMA segno TO ${worker}, ${viewer};

@@ -5,13 +5,31 @@ import { type Learned, NOTHING_LEARNED } from "../../context/forecast.js";
 import type { BlobRef, RunEvent } from "../../run/event.js";
 import type { Redact } from "../../secrets/redact.js";
 import { mergedLearned } from "../learned.js";
-import type { Address, Holder, Journal, JournalRead, Lease, Locked, Store, Watching } from "../store.js";
+import type { Address, Holder, Joined, Journal, JournalRead, Lease, Locked, Store, Watching } from "../store.js";
 import type { Database } from "./database.js";
 import { LeaseLost, PgJournal } from "./journal.js";
 import { eventsAfter, NewerVersion, readBlob } from "./reading.js";
 
 const HOLD_SECONDS = 10;
 const SIGN_OF_LIFE_MS = 2_000;
+/** A worker that gives no sign of life for so long is lost. */
+const LOST_SECONDS = 12;
+
+/** What a worker says of itself. */
+export interface Offer {
+  version: string;
+  host: string;
+  slots: number;
+  /** Agents, and whose account each uses. */
+  agents: Record<string, string>;
+  labels: string[];
+}
+
+export interface SeenWorker extends Offer {
+  worker: string;
+  seen: string;
+  lost: boolean;
+}
 
 export interface PgStoreOptions {
   /** Which repository's runs: those of others are not seen. */
@@ -19,12 +37,6 @@ export interface PgStoreOptions {
   /** Who writes here. */
   worker: string;
   now?: () => Date;
-}
-
-export interface Joined {
-  journal: Journal;
-  events: RunEvent[];
-  epoch: number;
 }
 
 export class PgStore implements Store {
@@ -145,7 +157,57 @@ export class PgStore implements Store {
       "SELECT holder FROM segno.holders WHERE run = $1 AND until >= clock_timestamp()",
       [run],
     );
-    return row === undefined ? undefined : (JSON.parse(row.holder) as Holder);
+    return row === undefined ? this.#conductor(run) : (JSON.parse(row.holder) as Holder);
+  }
+
+  /** The worker that has its lease, as long as it gives signs of life. */
+  async #conductor(run: string): Promise<Holder | undefined> {
+    const [row] = await this.#database.query<{ worker: string; since: string }>(
+      `SELECT w.worker, segno.stamp(w.since) AS since FROM segno.leases l JOIN segno.workers w USING (worker)
+       WHERE l.run = $1 AND l.scope = '' AND w.seen > clock_timestamp() - make_interval(secs => $2)`,
+      [run, LOST_SECONDS],
+    );
+    return row === undefined ? undefined : { pid: 0, started: "", boot: "", host: row.worker, since: row.since, run };
+  }
+
+  /** Signs of life of this worker, with what it offers. */
+  async sayAlive(offer: Offer): Promise<void> {
+    const { worker, repo } = this.#options;
+    await this.#database.query("SELECT segno.worker_seen($1, $2, $3)", [worker, repo, JSON.stringify(offer)]);
+  }
+
+  async sayGone(): Promise<void> {
+    await this.#database.query("SELECT segno.worker_gone($1)", [this.#options.worker]);
+  }
+
+  /** Who is there, or was until lately; `lost`: no sign of life for too long. */
+  async workers(): Promise<SeenWorker[]> {
+    const rows = await this.#database.query<{ worker: string; offer: string; seen: string; lost: boolean }>(
+      `SELECT worker, offer, segno.stamp(seen) AS seen, seen < clock_timestamp() - make_interval(secs => $2) AS lost
+       FROM segno.workers WHERE repo = $1 ORDER BY worker`,
+      [this.#options.repo, LOST_SECONDS],
+    );
+    return rows.map(({ offer, ...row }) => ({ ...row, ...(JSON.parse(offer) as Offer) }));
+  }
+
+  async limitAccount(agent: string, account: string, until: string): Promise<void> {
+    await this.#database.query("SELECT segno.limit_account($1, $2, $3)", [agent, account, until]);
+  }
+
+  /** Accounts that are at their limit now. */
+  async limitedAccounts(): Promise<{ agent: string; account: string; until: string }[]> {
+    return this.#database.query(
+      "SELECT agent, account, segno.stamp(until) AS until FROM segno.accounts WHERE until > clock_timestamp()",
+    );
+  }
+
+  /** Who holds what, in runs that are not over. */
+  async leases(): Promise<{ run: string; scope: string; epoch: number; worker: string }[]> {
+    return this.#database.query(
+      `SELECT l.run, l.scope, l.epoch, l.worker FROM segno.leases l JOIN segno.runs r USING (run) WHERE r.repo = $1
+       ORDER BY l.run DESC, l.scope`,
+      [this.#options.repo],
+    );
   }
 
   /** Runs of a team work in clones of their own, never in a user's checkout. */

@@ -99,6 +99,7 @@ function Card({ board, phase, x, y }: Placed & { board: Board }) {
           ? "asks"
           : phase.doing || (phase.status === "done" && !phase.verified ? "done, unverified" : phase.status)}
         , {phase.tasks.done}/{phase.tasks.total} tasks
+        {phase.worker === undefined ? "" : `, on ${phase.worker}`}
       </span>
       {session === undefined ? null : (
         <span class="meter" title={`${full} % of the window`}>

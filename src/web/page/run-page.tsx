@@ -27,6 +27,7 @@ export function RunPage({ run, live }: { run: string; live: Live }) {
       )}
       <Graph board={board} />
       <Chart board={board} tick={tick} />
+      <Team board={board} />
       <Totals board={board} />
       <Activities board={board} />
       <LastReport board={board} />
@@ -255,6 +256,42 @@ function LastReport({ board }: { board: Board }) {
         ))}
       </ul>
     </details>
+  );
+}
+
+/** Who works where; there only for runs of a team. */
+function Team({ board: { team } }: { board: Board }) {
+  if (team === undefined) return null;
+  return (
+    <section class="panel">
+      <h2>Workers</h2>
+      <table>
+        <thead>
+          <tr>
+            <th>Worker</th>
+            <th>Phases</th>
+            <th>Slots</th>
+            <th>Agents</th>
+            <th>Labels</th>
+          </tr>
+        </thead>
+        <tbody>
+          {team.workers.map(({ worker, phases, slots, agents, labels }) => (
+            <tr key={worker}>
+              <td>
+                {worker}
+                {worker === team.conductor ? " (conducts)" : ""}
+              </td>
+              <td>{phases.join(", ") || "none"}</td>
+              <td>{slots}</td>
+              <td>{agents.join(", ")}</td>
+              <td>{labels.join(", ")}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {team.workers.length === 0 ? <p>No worker is there: start one with segno worker.</p> : null}
+    </section>
   );
 }
 

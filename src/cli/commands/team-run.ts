@@ -1,0 +1,202 @@
+/** `run --team`: begins a run that the whole team works on, and shows it; whoever conducts it is elsewhere. */
+import { hostname } from "node:os";
+import { agentsOf } from "../../engine/crew-of.js";
+import { bad, type Failure, good, type Result } from "../../engine/failure.js";
+import { LiveRun } from "../../engine/live-run.js";
+import { planOptions } from "../../engine/plan-options.js";
+import { type Prepared, preparePlan } from "../../engine/start.js";
+import type { Git } from "../../git/git.js";
+import { isDone } from "../../plan/model.js";
+import { selectPhases } from "../../plan/select.js";
+import type { OpenTeam } from "../../team/open.js";
+import { resumeTeamRun, startTeamRun } from "../../team/start.js";
+import { RunView } from "../../view/board.js";
+import { isOverAfter } from "../../view/lines.js";
+import { figuresOf } from "../../view/report.js";
+import { attach } from "../attach.js";
+import { attendedBy, configFor } from "../attended.js";
+import { chooseChecks } from "../choose-checks.js";
+import { exitCode, printSummary } from "../conduct.js";
+import { findCrew } from "../crew.js";
+import { dryRun } from "../dry-run.js";
+import { realEquipment } from "../equipment.js";
+import { EXIT } from "../exit.js";
+import { readFormat } from "../format.js";
+import { noSuchPhase } from "../no-such-phase.js";
+import { permissionMode } from "../permission.js";
+import { eventPrinter } from "../print.js";
+import { printFailure } from "../print-failure.js";
+import { hasScreen } from "../screen.js";
+import type { Settings } from "../settings.js";
+import { openTeamOf, reachTeam } from "../team.js";
+import type { RunFlags } from "./run.js";
+
+const usage = (what: string, fix: string): Failure => ({ type: "usage", what, fix });
+
+export async function teamRunCommand(plan: string | undefined, flags: RunFlags, settings: Settings): Promise<number> {
+  const json = flags.json === true;
+  const fail = (failure: Failure): number => printFailure(failure, json);
+  const format = readFormat(flags.format);
+  if (!format.ok) return fail(format.failure);
+  const reading = planOptions(settings.config, format.value);
+  const prepared = await preparePlan(process.cwd(), plan, reading, { detached: true, looks: flags.dryRun === true });
+  if (!prepared.ok) return fail(prepared.failure);
+  const { plan: parsed } = prepared.value.parsed;
+  const selected = selectPhases(parsed, flags);
+  if (!selected.ok) return fail(noSuchPhase(selected.unknown, parsed));
+  if (flags.dryRun === true) return dryRun(parsed, selected.ids, flags.force === true, json);
+  if (flags.force !== true && parsed.phases.every(({ mark }) => isDone(mark)))
+    return fail(
+      usage(`Nothing is left to do: all phases of ${parsed.file} are marked as done.`, "Run them again with --force."),
+    );
+  const { git } = prepared.value.repository;
+  const mode = await permissionMode(settings.config, settings.file, json);
+  if (!mode.ok) return fail(mode.failure);
+  const reached = await reachTeam(git.top, {});
+  if (!reached.ok) return fail(reached.failure);
+  const url = await urlOf(git, reached.value.settings.remote);
+  if (!url.ok) return fail(url.failure);
+  const branch = await mayWorkOn(git, url.value, settings.config.branch, flags.onDefaultBranch === true);
+  if (!branch.ok) return fail(branch.failure);
+  const crew = await findCrew(settings.config, parsed, mode.value, "user");
+  if (!crew.ok) return fail(crew.failure);
+  const { redact } = reached.value;
+  const opened = await openTeamOf(reached.value, { worker: hostname(), supervises: false });
+  if (!opened.ok) return fail(opened.failure);
+  const attended = attendedBy(flags);
+  const config = configFor(attended, { ...settings.config, permission_mode: mode.value });
+  const { equipment } = realEquipment(crew.value, mode.value, config, true);
+  try {
+    const started = await startTeamRun(
+      { url: url.value, store: opened.value.store, queues: opened.value.queues, redact },
+      prepared.value,
+      {
+        cwd: process.cwd(),
+        config,
+        mode: "run",
+        gates: "block",
+        allowDirty: flags.allowDirty === true,
+        only: selected.ids,
+        force: flags.force,
+        attended: attended === "here",
+        format: format.value,
+        choose: chooseChecks(config, attended, json),
+        say: json ? undefined : (text) => console.log(text),
+      },
+      { ...equipment, onEvent: () => {} },
+    );
+    if (!started.ok) return fail(started.failure);
+    return await show(opened.value, started.value, prepared.value, flags);
+  } finally {
+    await opened.value.close();
+  }
+}
+
+/** Takes up a team's run that failed or was stopped. */
+export async function teamResumeCommand(
+  run: string,
+  top: string,
+  settings: Settings,
+  flags: RunFlags,
+): Promise<number> {
+  const json = flags.json === true;
+  const reached = await reachTeam(top, {});
+  if (!reached.ok) return printFailure(reached.failure, json);
+  const opened = await openTeamOf(reached.value, { worker: hostname(), supervises: false });
+  if (!opened.ok) return printFailure(opened.failure, json);
+  try {
+    const { store, queues } = opened.value;
+    const joined = await store.steer(run, reached.value.redact);
+    if (joined === undefined) return printFailure({ type: "no-run", run }, json);
+    const live = new LiveRun(joined.journal, joined.events);
+    const { status, plan, config: before } = live.state;
+    if (status === "completed")
+      return printFailure({ type: "nothing-to-resume", run, why: "all its phases are done" }, json);
+    const attended = attendedBy(flags);
+    const mode = settings.config.permission_mode ?? before.permission_mode;
+    const config = configFor(attended, { ...before, ...(mode === undefined ? {} : { permission_mode: mode }) });
+    const crew = await findCrew(config, plan, mode ?? "listed", "user");
+    if (!crew.ok) return printFailure(crew.failure, json);
+    const { equipment } = realEquipment(crew.value, mode ?? "listed", config, true);
+    if (status !== "running") await resumeTeamRun(live, config, attended === "here", agentsOf(equipment));
+    await live.close();
+    await queues.ensureRun({ run });
+    return await show(opened.value, run, undefined, flags);
+  } finally {
+    await opened.value.close();
+  }
+}
+
+/** Until it is over, or the user leaves: the run goes on without this terminal. */
+async function show(team: OpenTeam, run: string, prepared: Prepared | undefined, flags: RunFlags): Promise<number> {
+  const json = flags.json === true;
+  const { store } = team;
+  const workers = (await store.workers()).filter(({ lost }) => !lost);
+  if (!json) {
+    console.log(`Run ${run} is the team's now, on branch ${(await branchOf(team, run)) ?? ""}.`);
+    if (workers.length === 0) console.log("No worker is there yet. Start one, on any machine: segno worker");
+    console.log(
+      `  segno watch ${run}   the live screen\n  segno team status   who works on what\n  segno stop          stop it gracefully`,
+    );
+  }
+  if (flags.detach === true) {
+    if (json) console.log(JSON.stringify({ run, workers: workers.length }));
+    return EXIT.done;
+  }
+  const top = prepared?.repository.git.top ?? process.cwd();
+  if (hasScreen(flags)) await attach({ store, run, top }, { canDetach: true, untilOver: true, ownsRun: false });
+  else await printUntilOver(team, run, json);
+  const view = new RunView();
+  for (const event of (await store.read(run)).events) view.take(event);
+  if (view.board === undefined || view.folded === undefined) return EXIT.done;
+  const { state } = view.folded;
+  if (state.status === "running") return EXIT.done;
+  if (!json) printSummary(figuresOf(view.board), { top, journal: store.where(run) });
+  return exitCode(state);
+}
+
+async function branchOf({ store }: OpenTeam, run: string): Promise<string | undefined> {
+  const [first] = (await store.read(run)).events;
+  return first?.type === "run-started" ? first.branch : undefined;
+}
+
+async function printUntilOver({ store }: OpenTeam, run: string, json: boolean): Promise<void> {
+  const view = new RunView();
+  const print = eventPrinter(json, view);
+  let over = false;
+  await new Promise<void>((resolve) => {
+    process.once("SIGINT", () => resolve());
+    process.once("SIGTERM", () => resolve());
+    void store.watch(run, (events) => {
+      for (const event of events) {
+        view.take(event);
+        print(event);
+        over = isOverAfter(event, over);
+      }
+      if (over) resolve();
+    });
+  });
+}
+
+async function urlOf(git: Git, remote: string): Promise<Result<string>> {
+  if (/[:/]/.test(remote)) return good(remote);
+  const found = await git.attempt(["remote", "get-url", remote]);
+  if (found.ok) return good(found.stdout.trim());
+  return bad(
+    usage(`This clone has no git remote ${remote}, by which the team's code travels.`, `git remote add ${remote} URL`),
+  );
+}
+
+/** What everybody builds on is moved only where the user says so. */
+async function mayWorkOn(git: Git, url: string, branch: string, said: boolean): Promise<Result<string>> {
+  if (branch === "current" || branch === "auto" || said) return good(branch);
+  const listed = await git.attempt(["ls-remote", "--symref", url, "HEAD"]);
+  const main = /^ref: refs\/heads\/(\S+)\tHEAD/m.exec(listed.stdout)?.[1];
+  if (main !== branch) return good(branch);
+  return bad(
+    usage(
+      `${branch} is the remote's default branch: each phase would be on it as soon as it is done.`,
+      "Leave --branch out: the run gets a branch of its own. Or say that you want it: --on-default-branch",
+    ),
+  );
+}

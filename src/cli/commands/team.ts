@@ -1,0 +1,163 @@
+/** `team init`, `team status`: a database that many machines work with, and who does what there. */
+import { hostname } from "node:os";
+import { Git } from "../../git/git.js";
+import { clientConfig } from "../../store/postgres/connect.js";
+import type { SeenWorker } from "../../store/postgres/store.js";
+import { readTeamUrl } from "../../store/postgres/team-url.js";
+import { initTeam, VIEWER_ROLE, WORKER_ROLE } from "../../team/init.js";
+import { writeTeamSettings } from "../../team/settings.js";
+import { table } from "../../view/table.js";
+import { EXIT } from "../exit.js";
+import { printFailure } from "../print-failure.js";
+import {
+  connectFailure,
+  openTeamOf,
+  otherProtocol,
+  reachDatabase,
+  reachTeam,
+  type TeamFlags,
+  urlFailure,
+} from "../team.js";
+import { repositoryTop } from "../top.js";
+
+export interface InitFlags extends TeamFlags {
+  remote?: string;
+  name?: string;
+}
+
+export async function teamInitCommand(url: string, flags: InitFlags): Promise<number> {
+  const json = flags.json === true;
+  const top = await repositoryTop();
+  if (!top.ok) return printFailure(top.failure, json);
+  const read = readTeamUrl(url);
+  if (!read.ok) return printFailure(urlFailure(read.problem), json);
+  const git = new Git(top.value);
+  const remote = flags.remote ?? "origin";
+  const known = await git.attempt(["remote", "get-url", remote]);
+  if (!known.ok && !/[:/]/.test(remote))
+    return printFailure(
+      {
+        type: "usage",
+        what: `There is no git remote ${remote}: machines hand code over through one.`,
+        fix: `git remote add ${remote} URL, or name another: segno team init ${url} --remote NAME`,
+      },
+      json,
+    );
+  const reached = await reachDatabase(read.url, flags);
+  if (!reached.ok) return printFailure(reached.failure, json);
+  const { database, password, redact } = reached.value;
+  try {
+    const made = await initTeam(
+      database,
+      clientConfig(read.url, () => password),
+    );
+    if (made.type === "other-protocol") return printFailure(otherProtocol(made.protocol), json);
+    const repo = flags.name ?? (await nameOf(git));
+    const file = writeTeamSettings(top.value, { database: url, repo, remote });
+    if (json) console.log(JSON.stringify({ ok: true, made: made.type === "made", repo, remote, file }));
+    else
+      console.log(`${made.type === "made" ? "Made" : "Found"} Segno's tables and queues in ${database.where}, for the repository "${repo}".
+Written: ${file}. Commit it, so that every clone knows; it holds no password.
+
+Let others in, as whoever owns the database:
+  CREATE ROLE alice LOGIN PASSWORD '…' IN ROLE ${WORKER_ROLE};    -- works and starts runs
+  CREATE ROLE bob LOGIN PASSWORD '…' IN ROLE ${VIEWER_ROLE};      -- only looks
+  SEGNO_TEAM_USER=alice says who a machine is there; its password is in ~/.pgpass (chmod 600), or asked for.
+Whoever has the role ${WORKER_ROLE} runs commands on every worker, as the user that started it: give it to people you trust that far.
+
+Next:
+  segno worker              on each machine that is to work
+  segno run PLAN.md --team  from anywhere`);
+    return EXIT.done;
+  } catch (error) {
+    return printFailure(connectFailure(read.url, error, redact), json);
+  } finally {
+    await database.close();
+  }
+}
+
+/** The same in every clone: the folder's name, and the first commit. */
+async function nameOf(git: Git): Promise<string> {
+  const roots = await git.attempt(["rev-list", "--max-parents=0", "HEAD"]);
+  const root = roots.ok ? (roots.stdout.trim().split("\n").at(-1) ?? "") : "";
+  const folder = git.top.split("/").at(-1) ?? "repository";
+  return `${folder.replaceAll(/[^\w-]+/g, "-")}-${root.slice(0, 6) || "new"}`;
+}
+
+export async function teamStatusCommand(flags: TeamFlags): Promise<number> {
+  const json = flags.json === true;
+  const top = await repositoryTop();
+  if (!top.ok) return printFailure(top.failure, json);
+  const reached = await reachTeam(top.value, flags);
+  if (!reached.ok) return printFailure(reached.failure, json);
+  const { settings, redact } = reached.value;
+  const opened = await openTeamOf(reached.value, { worker: hostname(), supervises: false });
+  if (!opened.ok) return printFailure(opened.failure, json);
+  const { store, queues, database } = opened.value;
+  try {
+    const workers = await store.workers();
+    const open = new Set<string>();
+    for (const run of (await store.list()).slice(0, 50)) {
+      const read = await store.read(run);
+      if (!read.events.some(({ type }) => /^run-(completed|failed|stopped)$/.test(type))) open.add(run);
+    }
+    const leases = (await store.leases()).filter(({ run }) => open.has(run));
+    const queue = (await queues.waiting()).filter(({ jobs, held }) => jobs + held > 0);
+    const limited = await store.limitedAccounts();
+    const [{ used = 0, most = 0 } = {}] = await database.query<{ used: number; most: number }>(
+      "SELECT (SELECT count(*)::int FROM pg_stat_activity) AS used, current_setting('max_connections')::int AS most",
+    );
+    if (json) {
+      console.log(
+        JSON.stringify({
+          repo: settings.repo,
+          workers,
+          runs: [...open],
+          leases,
+          queue,
+          limited,
+          connections: { used, most },
+        }),
+      );
+      return EXIT.done;
+    }
+    console.log(`${database.where}, repository "${settings.repo}": ${used} of ${most} connections used\n`);
+    if (workers.length === 0) console.log("No worker is there. Start one: segno worker");
+    else
+      console.log(
+        table(
+          ["worker", "version", "agents (account)", "labels", "slots", "does", "last seen"],
+          workers.map((worker) => workerRow(worker, leases)),
+        ),
+      );
+    console.log(open.size === 0 ? "\nNo run is open." : `\nOpen runs: ${[...open].join(", ")}`);
+    for (const { queue: name, jobs, held } of queue) console.log(`  ${name}: ${jobs} waiting, ${held} held`);
+    for (const { agent, account, until } of limited)
+      console.log(`  ${agent} (${account}) is at its limit until ${until}`);
+    return EXIT.done;
+  } catch (error) {
+    return printFailure(connectFailure(settings.url, error, redact), json);
+  } finally {
+    await opened.value.close();
+  }
+}
+
+function workerRow(
+  { worker, version, agents, labels, slots, seen, lost }: SeenWorker,
+  leases: readonly { run: string; scope: string; worker: string }[],
+): string[] {
+  const own = leases.filter((lease) => lease.worker === worker);
+  const conducts = own.filter(({ scope }) => scope === "").map(({ run }) => `conducts ${run.split("-").at(-1)}`);
+  const phases = own.filter(({ scope }) => scope !== "").map(({ run, scope }) => `${run.split("-").at(-1)}/${scope}`);
+  return [
+    worker,
+    version,
+    Object.entries(agents)
+      .map(([agent, account]) => `${agent} (${account})`)
+      .join(", "),
+    labels.join(", "),
+    String(slots),
+    [...conducts, ...(phases.length > 0 ? [`last had ${phases.join(", ")}`] : [])].join("; "),
+    `${seen.slice(0, 19).replace("T", " ")}${lost ? ", LOST" : ""}`,
+  ];
+}

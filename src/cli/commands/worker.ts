@@ -1,0 +1,216 @@
+/** `worker`: this machine works for the team, until it is ended. */
+import { existsSync, mkdirSync } from "node:fs";
+import { homedir, hostname } from "node:os";
+import { join } from "node:path";
+import type { Agent, PermissionLevel } from "../../agents/agent.js";
+import { sweep } from "../../agents/processes.js";
+import { narrowerLevel } from "../../config/narrow.js";
+import type { Config } from "../../config/schema.js";
+import { bad, good, type Result } from "../../engine/failure.js";
+import type { Equipment } from "../../engine/held-run.js";
+import { Git } from "../../git/git.js";
+import { agentsNamed } from "../../run/choosing.js";
+import { takeLock } from "../../store/lock.js";
+import type { Machine } from "../../team/machine.js";
+import { workForTeam } from "../../team/worker.js";
+import { agentFor } from "../agent.js";
+import { realEquipment } from "../equipment.js";
+import { EXIT } from "../exit.js";
+import { permissionMode } from "../permission.js";
+import { printFailure } from "../print-failure.js";
+import { readSettings } from "../settings.js";
+import { openTeamOf, reachTeam, type TeamFlags } from "../team.js";
+import { repositoryTop } from "../top.js";
+
+export interface WorkerFlags extends TeamFlags {
+  slots?: string;
+  agents?: string;
+  labels?: string;
+  account?: string[];
+  repo?: string;
+  name?: string;
+  permissionMode?: string;
+}
+
+const refuse = (what: string, fix: string): Result<never> => bad({ type: "usage", what, fix });
+const list = (text = ""): string[] => text.split(",").flatMap((word) => (word.trim() === "" ? [] : [word.trim()]));
+
+export async function workerCommand(flags: WorkerFlags, version: string): Promise<number> {
+  const json = flags.json === true;
+  const top = await repositoryOf(flags);
+  if (!top.ok) return printFailure(top.failure, json);
+  const slots = Number(flags.slots ?? 1);
+  if (!Number.isInteger(slots) || slots < 1 || slots > 64)
+    return printFailure(
+      { type: "usage", what: `${flags.slots} is no number of slots.`, fix: "Say how many phases at once: --slots 2" },
+      json,
+    );
+  const settings = await readSettings(
+    top.value,
+    flags.permissionMode === undefined ? {} : { permissionMode: flags.permissionMode },
+  );
+  if (!settings.ok) return printFailure(settings.failure, json);
+  const { config } = settings.value;
+  const level = await permissionMode(config, settings.value.file, json);
+  if (!level.ok) return printFailure(level.failure, json);
+  const accounts = accountsOf(flags.account ?? []);
+  if (!accounts.ok) return printFailure(accounts.failure, json);
+  const crew = await agentsOf(flags.agents === undefined ? [config.agent] : list(flags.agents), config);
+  if (!crew.ok) return printFailure(crew.failure, json);
+  const reached = await reachTeam(top.value, flags);
+  if (!reached.ok) return printFailure(reached.failure, json);
+  const { settings: team, redact } = reached.value;
+  const url = await remoteUrl(top.value, team.remote);
+  if (!url.ok) return printFailure(url.failure, json);
+  const place = placeOf(team.repo, flags.name);
+  // Marks what it starts, and tells its own from its neighbours' on this machine.
+  process.env.SEGNO_WORKER = place.worker;
+  const opened = await openTeamOf(reached.value, { worker: place.worker, supervises: true });
+  if (!opened.ok) return printFailure(opened.failure, json);
+  const say = (text: string): void => {
+    const clean = redact(text);
+    console.log(json ? JSON.stringify({ at: new Date().toISOString(), worker: place.worker, text: clean }) : clean);
+  };
+  const machine: Machine = {
+    worker: place.worker,
+    offer: {
+      version,
+      host: hostname(),
+      slots,
+      agents: Object.fromEntries(crew.value.map(({ name }) => [name, accounts.value[name] ?? "default"])),
+      labels: list(flags.labels).map((label) => label.toLowerCase()),
+    },
+    url: url.value,
+    store: opened.value.store,
+    database: opened.value.database,
+    queues: opened.value.queues,
+    folder: place.folder,
+    equipment: async (state) =>
+      equipmentFor(state.config, crew.value, agentsNamed(state.config, state.plan), level.value, config, place.folder),
+    redact,
+    say,
+  };
+  say(
+    `Worker ${place.worker}: ${slots} ${slots === 1 ? "slot" : "slots"}, ${crew.value.map(({ title }) => title).join(", ")}, may do: ${level.value}. Ctrl-C hands over what it has; twice ends at once.`,
+  );
+  const ends = new AbortController();
+  endOnSignals(ends, place.worker, say);
+  await workForTeam(machine, ends.signal);
+  await opened.value.close();
+  place.release();
+  say("ended");
+  return EXIT.done;
+}
+
+/** Once: hand over. Twice: end now, with everything it started. */
+function endOnSignals(ends: AbortController, worker: string, say: (text: string) => void): void {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.on(signal, () => {
+      if (!ends.signal.aborted) {
+        say("ends: hands its phases over");
+        return ends.abort();
+      }
+      if (signal === "SIGHUP") return;
+      setTimeout(() => process.exit(EXIT.interrupted), 5_000).unref();
+      void sweep((marker) => marker.split(":")[1] === worker).then(() => process.exit(EXIT.interrupted));
+    });
+}
+
+/** This repository, or a clone of the one that is named. */
+async function repositoryOf(flags: WorkerFlags): Promise<Result<string>> {
+  if (flags.repo === undefined) return repositoryTop();
+  const folder = join(stateFolder(), "sources", flags.repo.replaceAll(/[^\w.-]+/g, "-").slice(-80));
+  if (existsSync(join(folder, ".git"))) {
+    const fetched = await new Git(folder).attempt(["pull", "--quiet", "--ff-only"]);
+    return fetched.ok
+      ? good(folder)
+      : refuse(
+          `${flags.repo} cannot be fetched: ${fetched.stderr.trim()}`,
+          "Is it reachable from here, without a question?",
+        );
+  }
+  mkdirSync(folder, { recursive: true });
+  const cloned = await new Git(folder).attempt(["clone", "--quiet", "--", flags.repo, folder]);
+  return cloned.ok
+    ? good(folder)
+    : refuse(
+        `${flags.repo} cannot be cloned: ${cloned.stderr.trim()}`,
+        "Is it reachable from here, without a question?",
+      );
+}
+
+const stateFolder = (): string =>
+  join(process.env.XDG_STATE_HOME ?? join(process.env.HOME ?? homedir(), ".local", "state"), "segno", "team");
+
+/** A folder of its own; one that a dead worker left is taken up again, with its clones. */
+function placeOf(repo: string, name: string | undefined): { worker: string; folder: string; release: () => void } {
+  const base = (name ?? hostname()).replaceAll(/[^\w.-]+/g, "-");
+  for (let n = 1; ; n++) {
+    const worker = n === 1 ? base : `${base}-${n}`;
+    const folder = join(stateFolder(), repo, worker);
+    const locked = takeLock(folder, "lock", worker, new Date());
+    if (locked.ok) return { worker, folder, release: () => locked.lock.release() };
+  }
+}
+
+async function remoteUrl(top: string, remote: string): Promise<Result<string>> {
+  if (/[:/]/.test(remote)) return good(remote);
+  const found = await new Git(top).attempt(["remote", "get-url", remote]);
+  return found.ok
+    ? good(found.stdout.trim())
+    : refuse(
+        `This clone has no git remote ${remote}, by which the team's code travels.`,
+        `git remote add ${remote} URL`,
+      );
+}
+
+/** `claude=team-a`: agents with the same account share its limits. */
+function accountsOf(said: readonly string[]): Result<Record<string, string>> {
+  const pairs = said.map((text) => text.split("="));
+  const odd = said.find((_, n) => pairs[n]?.length !== 2);
+  if (odd !== undefined)
+    return refuse(`${odd} names no account.`, "Say whose account an agent uses: --account claude=team-a");
+  return good(Object.fromEntries(pairs as [string, string][]));
+}
+
+async function agentsOf(names: readonly string[], config: Config): Promise<Result<Agent[]>> {
+  const agents: Agent[] = [];
+  for (const name of names) {
+    const found = await agentFor(name, "user", config.accounts);
+    if (!found.ok) return found;
+    const checked = await found.value.checkQuickly(process.env as Record<string, string>, process.cwd());
+    const { title, help } = found.value;
+    if (!checked.ok)
+      return checked.problem === "no-login"
+        ? bad({ type: "no-login", agent: title, help: help.login })
+        : bad({ type: "no-agent", agent: title, help: help.install, detail: checked.detail });
+    agents.push(found.value);
+  }
+  return good(agents);
+}
+
+/** What the run allows, as far as this machine's user does, too. */
+function equipmentFor(
+  run: Config,
+  offered: readonly Agent[],
+  named: readonly string[],
+  level: PermissionLevel,
+  own: Config,
+  folder: string,
+): Equipment {
+  const crew = offered.filter(({ name }) => named.includes(name));
+  const [first] = offered;
+  const agent = crew.find(({ name }) => name === run.agent) ?? crew[0] ?? (first as Agent);
+  const others = crew.filter((each) => each !== agent);
+  const env_deny = [...new Set([...run.env_deny, ...own.env_deny, ...NOT_FOR_AGENTS])];
+  const { equipment } = realEquipment(
+    { agent, others },
+    narrowerLevel(run.permission_mode ?? level, level),
+    { env_deny, revive: false },
+    true,
+  );
+  return { ...equipment, worktrees: join(folder, "worktrees"), onEvent: () => {} };
+}
+
+/** How the database is reached is no agent's business. */
+const NOT_FOR_AGENTS = ["PGPASSWORD", "PGPASSFILE", "SEGNO_TEAM_*"];
