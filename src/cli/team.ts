@@ -29,7 +29,10 @@ const usage = (what: string, fix: string): Failure => ({ type: "usage", what, fi
 
 /** Undefined where none is set up. */
 export function settingsHere(top: string): Result<TeamSettings | undefined> {
-  const read = readTeamSettings(top, process.env.SEGNO_TEAM_USER || undefined);
+  const read = readTeamSettings(top, {
+    user: process.env.SEGNO_TEAM_USER || undefined,
+    database: process.env.SEGNO_TEAM_DATABASE || undefined,
+  });
   if (read.type === "none") return good(undefined);
   if (read.type === "read") return good(read.settings);
   const { file, problem } = read;

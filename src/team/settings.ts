@@ -25,8 +25,13 @@ const NAME = /^[\w-]+$/;
 
 export const teamFile = (top: string): string => join(top, FILE);
 
-/** `user`: who this machine is there, where it is not whom the file names. */
-export function readTeamSettings(top: string, user: string | undefined): ReadSettings {
+/** What this machine calls it otherwise: who it is there, or how the database is reached from here. */
+export interface OwnWords {
+  user: string | undefined;
+  database: string | undefined;
+}
+
+export function readTeamSettings(top: string, own: OwnWords): ReadSettings {
   const path = teamFile(top);
   if (!existsSync(path)) return { type: "none" };
   const shape = (what: string): ReadSettings => ({ type: "bad", file: FILE, problem: { type: "shape", what } });
@@ -36,11 +41,12 @@ export function readTeamSettings(top: string, user: string | undefined): ReadSet
   } catch (error) {
     return shape(error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error));
   }
-  const { database, repo, remote = "origin" } = (said ?? {}) as Record<string, unknown>;
+  const { repo, remote = "origin", ...rest } = (said ?? {}) as Record<string, unknown>;
+  const database = own.database ?? rest.database;
   if (typeof database !== "string") return shape("database is missing: a URL like postgres://user@host/db");
   if (typeof repo !== "string" || !NAME.test(repo)) return shape("repo is missing, or no word: letters, digits and -");
   if (typeof remote !== "string") return shape("remote is no text: the name of a git remote");
-  const read = urlOf(database, user);
+  const read = urlOf(database, own.user);
   if (!read.ok) return { type: "bad", file: FILE, problem: read.problem };
   return { type: "read", settings: { url: read.url, database, repo, remote } };
 }
