@@ -35,7 +35,7 @@ const REAL = [
   "test/git/{commits,properties}.test.ts",
   "test/other-agents/{codex,opencode,short}.test.ts",
   "test/pictures.test.ts",
-  "test/team/**/*.test.ts",
+  "test/team/{command-line,one-worker}.test.ts",
   "test/store/{lock,postgres}.test.ts",
   "test/tui/**/*.test.ts",
   "test/web/page.test.ts",
@@ -84,12 +84,26 @@ export default defineConfig({
         test: {
           name: "fast",
           include: ["test/**/*.test.ts"],
-          exclude: [...REAL, "test/install/**", "test/other-agents/**"],
+          exclude: [...REAL, "test/install/**", "test/other-agents/**", "test/team/**"],
         },
       },
       // Only where it is asked for: it packs, and installs from the registry.
       ...(process.argv.includes("agents")
         ? [{ extends: true as const, test: { name: "agents", include: ["test/other-agents/**/*.test.ts"] } }]
+        : []),
+      ...(process.argv.includes("team")
+        ? [
+            {
+              extends: true as const,
+              test: {
+                name: "team",
+                include: ["test/team/**/*.test.ts"],
+                testTimeout: 900_000,
+                fileParallelism: false,
+                globalSetup: ["test/support/build-scripted-agent.ts"],
+              },
+            },
+          ]
         : []),
       ...(process.argv.includes("install")
         ? [

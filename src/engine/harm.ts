@@ -18,6 +18,12 @@ const GB = 1024 ** 3;
 
 const gigabytes = (bytes: number): string => `${(bytes / GB).toFixed(1)} GB`;
 
+/** Why nothing more is to be begun there. */
+export function nearlyFull(folder: string): string | undefined {
+  const free = freeBytes(folder) ?? Number.POSITIVE_INFINITY;
+  return free < LEAST_FREE ? `the disk is nearly full: ${Math.round(free / 1024 / 1024)} MB are left` : undefined;
+}
+
 export interface Limits {
   maxNewBytes: number;
 }
@@ -41,9 +47,9 @@ export class HarmWatch {
 
   /** Why the run must stop now. */
   disk(): string | undefined {
+    const full = nearlyFull(this.#folder);
     const free = freeBytes(this.#folder);
-    if (free === undefined) return undefined;
-    if (free < LEAST_FREE) return `the disk is nearly full: ${Math.round(free / 1024 / 1024)} MB are left`;
+    if (full !== undefined || free === undefined) return full;
     const before = this.#free ?? free;
     if (before - free < this.#limits.maxNewBytes) return undefined;
     const { bytes, largest } = newBytes(this.#folder, this.#began);

@@ -88,6 +88,8 @@ export interface HeldRun {
   remote: CodeRemote | undefined;
   /** Whose account each agent uses, where others have other ones. */
   accounts: Readonly<Record<string, string>> | undefined;
+  /** Leaves the phase to others, because this machine cannot go on; undefined where there are none. */
+  leaves: ((why: string) => void) | undefined;
   /** What time it is where the run is kept. */
   now: () => number;
   /** There while the run is conducted. */
@@ -164,6 +166,7 @@ export function heldRun(parts: Parts, equipment: Equipment): HeldRun {
     warden,
     remote: undefined,
     accounts: undefined,
+    leaves: undefined,
     now: Date.now,
     door: undefined,
   };

@@ -70,7 +70,8 @@ export class LookOut {
   async #limitHarm(): Promise<void> {
     const { run } = this.#held;
     const full = run.state.stopping === undefined ? this.#harm.disk() : undefined;
-    if (full !== undefined) await run.record({ type: "stop-requested", by: full, cause: "disk" });
+    if (full !== undefined && this.#held.leaves !== undefined) this.#held.leaves(full);
+    else if (full !== undefined) await run.record({ type: "stop-requested", by: full, cause: "disk" });
     const crowd = this.#ranShell ? await this.#harm.processes() : undefined;
     this.#ranShell = false;
     if (crowd !== undefined) run.warn(crowd, this.#phase);

@@ -11,6 +11,7 @@
 import { rmSync } from "node:fs";
 import { sweep } from "../agents/processes.js";
 import { openDoor } from "../engine/door.js";
+import { nearlyFull } from "../engine/harm.js";
 import { type HeldRun, heldRun } from "../engine/held-run.js";
 import { LiveRun } from "../engine/live-run.js";
 import { markerOf } from "../engine/marker.js";
@@ -84,7 +85,7 @@ export async function workOnPhase(machine: Machine, job: Taken<PhaseJob>, ends: 
       held.gitEnv = await hideFromAgent(git, run.state.plan.files, held.agentEnv);
       await takeOver(held, remote, phase, joined.events);
       const ended = await performUntilIdle(held, machine, phase, lease, ends);
-      if (ended !== "lost") await keepAll(held, remote, phase);
+      if (ended !== "lost" && nearlyFull(machine.folder) === undefined) await keepAll(held, remote, phase);
       await endSessions(held);
       if (ended !== "lost" && !lease.lost.aborted) {
         run.append({ type: "phase-let-go", phase, worker, why: WHY_LET_GO[ended] });
@@ -138,7 +139,7 @@ type Ended = "idle" | "lost" | "ends" | "cannot";
 const WHY_LET_GO: Record<Exclude<Ended, "lost">, string> = {
   idle: "nothing is to be done for it now",
   ends: "the worker ends",
-  cannot: "its agent does not work here now",
+  cannot: "it cannot be worked on there now",
 };
 
 /** What is not begun any more by somebody who leaves: whoever comes next begins it. */
@@ -150,7 +151,7 @@ const BEGINS: ReadonlySet<Command["type"]> = new Set(["start-phase", "start-sess
  */
 function performUntilIdle(
   held: HeldRun,
-  { worker, offer, store }: Machine,
+  { worker, offer, store, folder, say }: Machine,
   phase: string,
   lease: HeldLease,
   ends: AbortSignal,
@@ -170,6 +171,8 @@ function performUntilIdle(
     };
     const begin = (command: Command): void => {
       if (over.signal.aborted) return;
+      const full = nearlyFull(folder);
+      if (full !== undefined) return held.leaves?.(full);
       if (leaving !== undefined && BEGINS.has(command.type)) return settle();
       if (command.type === "start-session" && !worksHere(run.state, offer, command.agent)) {
         leaving ??= "cannot";
@@ -190,6 +193,10 @@ function performUntilIdle(
       run.append({ type: "phase-leaving", phase, worker, why: "the worker ends" });
       setTimeout(() => resolve("ends"), LEAVES_WITHIN_MS).unref();
       settle();
+    };
+    held.leaves = (why) => {
+      say(`leaves phase ${phase}: ${why}`);
+      resolve("cannot");
     };
     run.onBroken(reject);
     run.onEvent((event) => {

@@ -1,5 +1,6 @@
 /** `segno worker`: takes runs to conduct and phases to work on, as many as it has room for, until it is ended. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { nearlyFull } from "../engine/harm.js";
 import type { Needs } from "../run/team.js";
 import { conductTeamRun } from "./conductor.js";
 import type { Machine } from "./machine.js";
@@ -28,6 +29,10 @@ export async function workForTeam(machine: Machine, ends: AbortSignal): Promise<
   // One that cannot begin must not take the same thing again and again.
   let failures = 0;
   let notBefore = 0;
+  let offered: Offered = { runs: [], phases: [] };
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  let away = false;
+  let isFull = false;
   const follow = (all: Set<Promise<void>>, what: string, work: Promise<void>): void => {
     const done = work
       .then(() => {
@@ -38,17 +43,22 @@ export async function workForTeam(machine: Machine, ends: AbortSignal): Promise<
         notBefore = performance.now() + wait;
         say(`${what}: ${wordsOf(error)}; takes nothing new for ${wait / 1_000} s`);
       })
-      .finally(() => all.delete(done));
+      .finally(() => {
+        all.delete(done);
+        // What it may take now may be something else.
+        lookedAt = Number.NEGATIVE_INFINITY;
+      });
     all.add(done);
   };
-  let offered: Offered = { runs: [], phases: [] };
-  let lookedAt = Number.NEGATIVE_INFINITY;
-  let away = false;
   while (!ends.aborted) {
     try {
       if (performance.now() - lookedAt > ALIVE_EVERY_MS) {
         await store.sayAlive(offer);
         offered = await whatToTake(machine);
+        const full = nearlyFull(machine.folder);
+        if (full !== undefined) offered = { ...offered, phases: [] };
+        if (full !== undefined && !isFull) say(`takes no phase: ${full}`);
+        isFull = full !== undefined;
         lookedAt = performance.now();
         if (away) say("the database is back");
         away = false;

@@ -25,11 +25,12 @@ export interface TeamSite extends Site {
   server: Server;
   /** The bare repository. */
   remote: string;
-  machine(name: string): Promise<TeamMachine>;
+  /** `home`: where it is to be, if that matters. */
+  machine(name: string, home?: string): Promise<TeamMachine>;
   /** Starts a worker there, and waits until it works. */
   worker(machine: TeamMachine, args?: string[], env?: Record<string, string>): Promise<Running>;
   /** What the journal holds now, read past every line. */
-  events(): Promise<RunEvent[]>;
+  events(): Promise<(RunEvent & { scope: string; run: string })[]>;
   /** When which session of which worker wrote: `phase` → moments. */
   beats(): Beat[];
 }
@@ -86,8 +87,7 @@ export async function teamSite({
       return reply.type === "message" ? { ...reply, content: withBeats(reply.content) } : reply;
     },
   });
-  const pass = (home: string): void =>
-    writeFileSync(join(home, ".pgpass"), `*:*:*:*:${PASSWORD}\n`, { mode: 0o600 });
+  const pass = (home: string): void => writeFileSync(join(home, ".pgpass"), `*:*:*:*:${PASSWORD}\n`, { mode: 0o600 });
   pass(base.home);
   const url = (port: number): string => `postgres://owner@127.0.0.1:${port}/${name}`;
   const made = await base.segno(["team", "init", url(server.port)]).ended;
@@ -99,8 +99,7 @@ export async function teamSite({
     ...base,
     server,
     remote,
-    machine: async (machine) => {
-      const home = scratchFolder();
+    machine: async (machine, home = scratchFolder()) => {
       const place = scratchFolder();
       const link = join(place, "remote.git");
       symlinkSync(remote, link);
@@ -126,12 +125,14 @@ export async function teamSite({
       return started;
     },
     events: async () => {
-      const rows = await asOwner<{ seq: string; at: string; epoch: number; body: string }>(
+      const rows = await asOwner<{ run: string; seq: string; at: string; epoch: number; scope: string; body: string }>(
         { ...server.config, database: name },
-        "SELECT seq, at, epoch, body FROM segno.events ORDER BY run, seq",
+        "SELECT run, seq, at, epoch, scope, body FROM segno.events ORDER BY run, seq",
       );
-      return rows.map(({ seq, at, epoch, body }) => ({
+      return rows.map(({ run, seq, at, epoch, scope, body }) => ({
         ...(JSON.parse(body) as RunEvent),
+        run,
+        scope,
         seq: Number(seq),
         at,
         epoch,
@@ -167,4 +168,3 @@ export function overlaps(beats: readonly Beat[]): string[] {
   }
   return found;
 }
-

@@ -17,10 +17,14 @@ describe.skipIf(whyNoPostgres() !== undefined)("a team", () => {
     await run.event((event) => event.type === "progress-reported" && "phase" in taken && event.phase === taken.phase);
     workers[0]?.kill("SIGKILL");
     const ended = await run.ended;
-    expect(ended.code, ended.stdout.slice(-3_000) + ended.stderr + workers.map((each) => each.said()).join("\n")).toBe(0);
+    expect(ended.code, ended.stdout.slice(-3_000) + ended.stderr + workers.map((each) => each.said()).join("\n")).toBe(
+      0,
+    );
     const events = await team.events();
     expect(events.filter(({ type }) => type === "phase-merged")).toHaveLength(4);
-    expect(events.some((event) => event.type === "phase-taken" && event.worker === "b" && event.from === "a")).toBe(true);
+    expect(events.some((event) => event.type === "phase-taken" && event.worker === "b" && event.from === "a")).toBe(
+      true,
+    );
     expect(overlaps(team.beats())).toEqual([]);
     // The task in flight, and the one whose report went with the killed message.
     expect(team.done.length).toBeLessThanOrEqual(10 + 2 * 2);
