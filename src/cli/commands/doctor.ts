@@ -14,6 +14,7 @@ import { unconfirmed } from "../confirm-commands.js";
 import { EXIT } from "../exit.js";
 import { MODES } from "../permission.js";
 import { readSettings } from "../settings.js";
+import { repositoryTop } from "../top.js";
 import { wordsOf } from "../words.js";
 import { DEBUSSY, hasDebussy } from "./init.js";
 
@@ -36,6 +37,7 @@ export async function doctorCommand(flags: { json?: boolean; fix?: boolean; agen
     await permissions(),
     ...(await agents(flags.agents === true)),
     await leftovers(flags.fix === true, json),
+    ...(await team(json)),
     ...(await otherTool()),
   ];
   if (json) console.log(JSON.stringify({ ok: findings.every((finding) => finding.ok), findings }));
@@ -75,6 +77,23 @@ async function repository(): Promise<Finding> {
   }
   const changed = opened.changed.length === 0 ? "clean" : `${opened.changed.length} changed files`;
   return { name: "git", ok: true, detail: `${basename(opened.git.top)}, branch ${opened.branch}, ${changed}` };
+}
+
+/** Where a team is set up: whether it can be reached, and what that means for this machine. */
+async function team(json: boolean): Promise<Finding[]> {
+  const top = await repositoryTop();
+  if (!top.ok || !existsSync(join(top.value, ".segno", "team.yaml"))) return [];
+  const { reachTeam } = await import("../team.js");
+  const reached = await reachTeam(top.value, { json });
+  if (!reached.ok) {
+    const { what, next } = wordsOf(reached.failure);
+    return [{ name: "team", ok: false, detail: what, fix: next }];
+  }
+  const { database, settings } = reached.value;
+  await database.close();
+  const isolated =
+    "not isolated: agents that work here run as your user, and can read what you can, the database's password included";
+  return [{ name: "team", ok: true, detail: `${database.where} as ${settings.url.user}\n${isolated}` }];
 }
 
 function disk(): Finding {
