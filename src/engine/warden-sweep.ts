@@ -1,14 +1,14 @@
-/** What the warden runs when Segno is gone: ends every process of the run, and looks twice. */
+/** What the warden runs when Segno is gone: ends every process that it started for the run, and looks twice. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { sweep } from "../agents/processes.js";
-import { isOfRun } from "./marker.js";
 
-async function sweepTwice(run: string): Promise<void> {
-  await sweep(isOfRun(run));
+async function sweepTwice(markers: string): Promise<void> {
+  const isItsOwn = (marker: string): boolean => marker.startsWith(markers);
+  await sweep(isItsOwn);
   // A process that was being started in that moment shows its environment only now.
   await sleep(500);
-  await sweep(isOfRun(run));
+  await sweep(isItsOwn);
 }
 
-const run = process.argv[2];
-if (run !== undefined && run !== "") void sweepTwice(run);
+const markers = process.argv[2];
+if (markers !== undefined && markers !== "") void sweepTwice(markers);

@@ -8,6 +8,7 @@ import { spawn } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { markersOf } from "./marker.js";
 
 export interface Warden {
   /** An agent's process, the leader of its group: ended first, before anything is looked for. */
@@ -37,9 +38,9 @@ while read -r word pid; do
   esac
 done
 for one in $agents; do kill -9 -"$one"; done 2>/dev/null
-node=$0 sweeper=$1 run=$2 log=$3 place=$4
+node=$0 sweeper=$1 markers=$2 log=$3 place=$4
 shift 4
-"$node" "$sweeper" "$run"
+"$node" "$sweeper" "$markers"
 [ $# -gt 0 ] || exit 0
 [ "$before" = "$(ooms)" ] && cause=killed || cause=memory
 cd "$place" || exit 0
@@ -49,7 +50,7 @@ export const revivedLog = (run: string): string => join(tmpdir(), `segno-revived
 
 export function postWarden(run: string, reviver: Reviver | undefined): Warden {
   const again = reviver === undefined ? ["/"] : [reviver.cwd, ...reviver.args];
-  const child = spawn("/bin/sh", ["-c", SCRIPT, process.execPath, SWEEPER, run, revivedLog(run), ...again], {
+  const child = spawn("/bin/sh", ["-c", SCRIPT, process.execPath, SWEEPER, markersOf(run), revivedLog(run), ...again], {
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
     cwd: "/",

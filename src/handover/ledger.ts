@@ -66,6 +66,12 @@ export function recordFact(ledger: Ledger, fact: Fact): void {
     case "decision-recorded":
       if (!ledger.decisions.includes(fact.text)) keep(ledger.decisions, fact.text, MOST_KEPT);
       break;
+    case "checkout-remade":
+      // What was seen since the last report is not there any more, and neither is what was reported and lost.
+      ledger.unreported = [];
+      ledger.sinceCall = 0;
+      ledger.progress = ledger.progress.filter(({ task }) => task === undefined || !fact.lost.includes(task));
+      break;
     case "commit-made":
       keep(ledger.commits, { sha: fact.sha, partial: fact.kind === "handover", files: fact.files }, MOST_KEPT);
       break;

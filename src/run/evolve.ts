@@ -30,6 +30,7 @@ import {
   boundaryDecided,
   callMade,
   changeSession,
+  conversationsForgotten,
   progressReported,
   reported,
   resultReported,
@@ -127,6 +128,7 @@ const FOLDS: { [T in FactType]: Fold<T> } = {
   "phase-started": phaseStarted,
   "checkout-remade": (state, event) => {
     checkoutRemade(state, event);
+    conversationsForgotten(state, event);
     mergeLost(state, event);
   },
   "phase-serialised": (state, { phase }) => {

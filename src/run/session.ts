@@ -15,7 +15,16 @@ import type { CriterionVerdict, FactOf, FailedKind, RunEvent, StopWhy, TurnEnd, 
 import { failingIn, issuesOf } from "./failing.js";
 import type { Folding } from "./folding.js";
 import type { PhaseResult } from "./outcome.js";
-import { type Attempted, changeAttempt, changePhase, HUMAN, type PhaseState, revise, type WithAgent } from "./phase.js";
+import {
+  type Attempted,
+  changeAttempt,
+  changePhase,
+  HUMAN,
+  isAttempted,
+  type PhaseState,
+  revise,
+  type WithAgent,
+} from "./phase.js";
 import { ask, contextQuestionText, mayGoOnAbove } from "./questions.js";
 import { phasesDone } from "./readiness.js";
 import type { RunState } from "./state.js";
@@ -254,6 +263,14 @@ export function progressReported(state: Folding, event: FactOf<"progress-reporte
       refused: {},
     });
   });
+}
+
+/** What it did is not where the next one works: in its conversation the agent would take it for done. */
+export function conversationsForgotten(state: Folding, { phase: id }: FactOf<"checkout-remade">): void {
+  const phase = state.phases.get(id);
+  for (const session of isAttempted(phase) ? phase.attempt.progress.sessions : [])
+    if (state.sessions.get(session)?.step === "ended")
+      changeSession(state, { session }, (ended) => ({ ...ended, agentSession: undefined }));
 }
 
 /** A report or a decision came of it. */

@@ -124,7 +124,9 @@ async function takeOver(held: HeldRun, remote: TeamRemote, phase: string, past: 
   await regainWork(held, [phase]);
 }
 
-const isOfPhase = (event: RunEvent, phase: string): boolean => "phase" in event && event.phase === phase;
+/** Who has it says nothing about what was begun. */
+const isOfPhase = (event: RunEvent, phase: string): boolean =>
+  "phase" in event && event.phase === phase && !/^phase-(taken|leaving|let-go)$/.test(event.type);
 
 async function forgetBranch(git: Git, branch: string): Promise<void> {
   const folder = await worktreeOf(git, branch).catch(() => undefined);
@@ -232,7 +234,8 @@ function isAtRest({ inFlight, sessions }: RunState, phase: string, leaving: bool
 function isFinished({ phases, inFlight, status }: RunState, phase: string): boolean {
   const now = phases.get(phase);
   if (status !== "running" || now === undefined) return true;
-  return isOver(now) && ![...inFlight.values()].some((command) => command.phase === phase);
+  // One that failed has a commit to make.
+  return isOver(now) && now.step !== "failed" && ![...inFlight.values()].some((command) => command.phase === phase);
 }
 
 /** What is open is kept for whoever goes on. */

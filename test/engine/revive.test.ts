@@ -1,6 +1,8 @@
 /** A run whose process dies goes on by itself; one that was ended, or that dies of itself, does not. */
+import { execFile, spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { findProcesses } from "../../src/agents/processes.js";
 import { call, message } from "../../src/rehearsal/reply.js";
@@ -10,7 +12,7 @@ import { firstly } from "../support/behaviours.js";
 import { eventually } from "../support/eventually.js";
 import { planFiles } from "../support/plans.js";
 import { inPty } from "../support/pty.js";
-import { git, scratchRepo } from "../support/scratch.js";
+import { whenOver as after, git, scratchRepo } from "../support/scratch.js";
 import { SEGNO, type Site, site } from "../support/segno.js";
 
 const REVIVES = { SEGNO_REVIVE: "true" };
@@ -137,12 +139,25 @@ describe.concurrent("a run whose process dies", () => {
   });
 });
 
+test("a warden ends what its own Segno started, and nothing of the one that goes on after it", async () => {
+  const marked = (marker: string) => {
+    const child = spawn("sleep", ["300"], { env: { PATH: process.env.PATH, SEGNO_SESSION: marker }, stdio: "ignore" });
+    after(() => child.kill("SIGKILL"));
+    return child;
+  };
+  const [left, next] = [marked("r-1:here:one:1/a1/session/1"), marked("r-1:here:two:1/a1/session/2")];
+  const gone = new Promise((resolve) => left.on("exit", resolve));
+  await promisify(execFile)(process.execPath, [join(dirname(SEGNO), "warden-sweep.js"), "r-1:here:one:"]);
+  await gone;
+  expect([left.signalCode, next.signalCode, next.exitCode]).toEqual(["SIGTERM", null, null]);
+});
+
 /** Shells that wait for the end of this run. */
 async function wardensOf(run: string): Promise<number> {
   const { readFileSync } = await import("node:fs");
   return readdirSync("/proc").filter((pid) => {
     try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(`warden-sweep.js\0${run}\0`);
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(`warden-sweep.js\0${run}:`);
     } catch {
       return false;
     }

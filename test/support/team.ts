@@ -145,7 +145,7 @@ export async function teamSite({
         .filter((line) => line !== "")
         .map((line) => {
           const [at = "", marker = ""] = line.split(" ");
-          const [, worker = "", session = ""] = marker.split(":");
+          const [, worker = "", , session = ""] = marker.split(":");
           return { at: Number(at), worker, session, phase: session.split("/")[0] ?? "" };
         });
     },

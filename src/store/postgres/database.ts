@@ -15,7 +15,6 @@ export class Database {
   readonly #listeners = new Map<string, Set<() => void>>();
   #listening: Client | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #closed = false;
 
   private constructor(pool: Pool, config: ClientConfig, newClient: () => Client) {
     this.#pool = pool;
@@ -67,6 +66,9 @@ export class Database {
       if (this.#listeners.size > 0) return;
       clearInterval(this.#timer);
       this.#timer = undefined;
+      // A process that has nothing more to hear may end.
+      this.#listening?.end().catch(() => {});
+      this.#listening = undefined;
     };
   }
 
@@ -89,7 +91,7 @@ export class Database {
     try {
       await client.connect();
       await client.query(`LISTEN ${CHANNEL}`);
-      if (this.#closed) await client.end();
+      if (this.#listening !== client) await client.end();
     } catch {
       // Looking from time to time is enough until it can be reached again.
       lost();
@@ -98,7 +100,6 @@ export class Database {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
     clearInterval(this.#timer);
     const listening = this.#listening;
     this.#listening = undefined;
