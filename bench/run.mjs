@@ -12,6 +12,7 @@ for (const name of process.argv.slice(2).length > 0
       "latency",
       "decide",
       "parallel",
+      "team",
       "handover",
       "agents",
       "policy",

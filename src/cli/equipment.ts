@@ -14,12 +14,7 @@ export function realEquipment(
   { env_deny, revive }: Pick<Config, "env_deny" | "revive">,
   json: boolean,
 ): { equipment: Equipment; view: RunView } {
-  const denied = env_deny.map((pattern) => new RegExp(`^${pattern.split("*").map(escapeForm).join(".*")}$`));
-  const env = Object.fromEntries(
-    Object.entries(process.env).filter(
-      (entry): entry is [string, string] => entry[1] !== undefined && !denied.some((form) => form.test(entry[0])),
-    ),
-  );
+  const env = environmentWithout(env_deny);
   const view = new RunView();
   const print = eventPrinter(json, view);
   const onEvent: Equipment["onEvent"] = (event) => {
@@ -39,6 +34,16 @@ export function realEquipment(
     },
     view,
   };
+}
+
+/** This process's, less what agents and gates must not see. */
+export function environmentWithout(env_deny: readonly string[]): Record<string, string> {
+  const denied = env_deny.map((pattern) => new RegExp(`^${pattern.split("*").map(escapeForm).join(".*")}$`));
+  return Object.fromEntries(
+    Object.entries(process.env).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined && !denied.some((form) => form.test(entry[0])),
+    ),
+  );
 }
 
 const escapeForm = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");

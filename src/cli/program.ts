@@ -110,6 +110,15 @@ export async function runProgram(version: string): Promise<void> {
 /** Whatever a file system can do is no bug, and needs no stack trace. */
 async function sayFileSystemError(error: unknown): Promise<void> {
   const { isFileSystemError } = await import("../engine/file-system.js");
+  if (error instanceof Error && "severity" in error) {
+    const { message: why } = error;
+    const failure = {
+      type: "usage",
+      what: `The team's database refuses: ${why}.`,
+      fix: "Its owner lets people in with: GRANT segno_worker TO …  (segno_viewer only looks)",
+    } as const;
+    return end(printFailure(failure, process.argv.includes("--json")));
+  }
   if (!isFileSystemError(error)) throw error;
   const { code = "", path } = error;
   end(printFailure({ type: "file-system", code, path, run: undefined }, process.argv.includes("--json")));

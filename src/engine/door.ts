@@ -15,7 +15,7 @@ import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { type Guarded, guard, same } from "./guard.js";
 import type { HeldRun } from "./held-run.js";
-import { type Said, STEERS } from "./steering.js";
+import { type Said, STEERS, stoppingText } from "./steering.js";
 
 export interface Door {
   url: string;
@@ -103,7 +103,8 @@ function routes(held: HeldRun, token: string, sessionToken: (session: string) =>
         setTimeout(held.endNow, ANSWER_MS);
         return `Ending now, with everything it started. Go on with: segno resume ${run.state.run}`;
       }
-      return act(run, await bodyOf(c));
+      const said = await act(run, await bodyOf(c));
+      return name === "stop" ? stoppingText(run.state.run, "; once more ends it at once") : said;
     });
   app.get("/status", (c) => {
     if (c.get("caller").as !== "user") return refuse(c, 403, "a session may not read the run");

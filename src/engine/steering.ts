@@ -10,6 +10,9 @@ import { answerQuestion } from "./questions.js";
 export type Said = string | { missing: string };
 type Steer = (run: LiveRun, body: Record<string, unknown>) => Promise<Said>;
 
+export const stoppingText = (run: string, more = ""): string =>
+  `Stopping: the running tool finishes, a checkpoint is saved${more}. Go on with: segno resume ${run}`;
+
 export const STEERS = {
   pause: async (run) => {
     if (run.state.hold === undefined) await run.record({ type: "run-held", hold: "paused", by: "segno pause" });
@@ -22,7 +25,7 @@ export const STEERS = {
   stop: async (run) => {
     if (run.state.stopping === undefined)
       await run.record({ type: "stop-requested", by: "segno stop", cause: "asked" });
-    return `Stopping: the running tool finishes, a checkpoint is saved; once more ends it at once. Go on with: segno resume ${run.state.run}`;
+    return stoppingText(run.state.run);
   },
   skip: (run, { phase }) => skipPhase(run, String(phase)),
   answer: (run, { question, answer }) =>

@@ -210,10 +210,18 @@ function Header({ board, columns, now, interrupted }: HeaderProps) {
         </Text>
       </Box>
       <Text dimColor wrap="truncate">
-        {`${budgetLine(board)}   run ${board.run}${waits}`}
+        {`${budgetLine(board)}   run ${board.run}${waits}${teamWords(board)}`}
       </Text>
     </>
   );
+}
+
+/** Who is there; which of them does what stands beside the phases. */
+function teamWords({ team }: Board): string {
+  if (team === undefined) return "";
+  const count = team.workers.length;
+  const conducts = team.conductor === undefined ? "" : `, ${team.conductor} conducts`;
+  return `   ${count} ${count === 1 ? "worker" : "workers"}${conducts}`;
 }
 
 function Phases({ board, rows, columns }: { board: Board; rows: number; columns: number }) {

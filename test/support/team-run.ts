@@ -40,12 +40,13 @@ export async function beginTeamRun(
   phases: PlannedPhase[],
   {
     tenths = 8,
+    config = "",
     slots = 2,
     env = {} as Record<string, Record<string, string>>,
     homes = {} as Record<string, string>,
   } = {},
 ): Promise<TeamRun> {
-  const team = await teamSite({ phases, agent: "claude", tenths });
+  const team = await teamSite({ phases, agent: "claude", tenths, config });
   const hook = join(team.remote, "hooks/update");
   writeFileSync(hook, '#!/bin/sh\necho "$1 $2 $3" >> updates.log\n');
   chmodSync(hook, 0o755);
@@ -99,8 +100,9 @@ export async function endsWell(
   const ended = await run.ended;
   const said = [...members].map(([name, { worker }]) => `--- ${name}\n${worker.said().slice(-3_000)}`).join("\n");
   const events = await team.events();
+  const failed = events.filter(({ type }) => /failed|warned|stuck/.test(type)).map((event) => JSON.stringify(event));
   const told = events.slice(-60).map(({ seq, at, type, scope, epoch }) => `${seq} ${at} ${type} ${scope}/${epoch}`);
-  expect(ended.code, `${ended.stderr}\n${said}\n${told.join("\n")}`).toBe(0);
+  expect(ended.code, `${ended.stderr}\n${said}\n${told.join("\n")}\n${failed.join("\n")}`).toBe(0);
   // Numbers without gaps, times that never go back, and no word under a lease that somebody else had taken.
   expect(events.map(({ seq }) => seq)).toEqual(events.map((_, n) => n + 1));
   expect(events.every(({ at }, n) => n === 0 || at >= (events[n - 1]?.at ?? ""))).toBe(true);

@@ -31,6 +31,8 @@ export interface TeamSite extends Site {
   worker(machine: TeamMachine, args?: string[], env?: Record<string, string>): Promise<Running>;
   /** What the journal holds now, read past every line. */
   events(): Promise<(RunEvent & { scope: string; run: string })[]>;
+  /** As the database's owner. */
+  sql(text: string): Promise<unknown>;
   /** When which session of which worker wrote: `phase` → moments. */
   beats(): Beat[];
 }
@@ -138,6 +140,7 @@ export async function teamSite({
         epoch,
       }));
     },
+    sql: (text) => asOwner({ ...server.config, database: name }, text),
     beats: () => {
       if (!existsSync(log)) return [];
       return readFileSync(log, "utf8")

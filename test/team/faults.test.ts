@@ -142,7 +142,11 @@ describe.skipIf(whyNoPostgres() !== undefined)("a team's run ends well", () => {
 
   test.skipIf(!existsSync(FAKETIME))("a worker's clock is an hour ahead", async () => {
     const env = { LD_PRELOAD: FAKETIME, FAKETIME: "+1h", FAKETIME_DONT_FAKE_MONOTONIC: "1" };
-    const team = await beginTeamRun(PHASES, { env: { b: env } });
+    const team = await beginTeamRun(PHASES, {
+      env: { b: env },
+      // The agents have the right time, or do not start at all.
+      config: 'env_deny: [LD_PRELOAD, "FAKETIME*"]\n',
+    });
     await team.run.event((event) => event.type === "phase-taken" && event.worker === "b");
     const { events } = await endsWell(team, PHASES, { redone: 0 });
     const ahead = Date.now() + 30 * 60_000;

@@ -142,6 +142,37 @@ describe.skipIf(whyNoPostgres() !== undefined)("a team", () => {
     expect((await segno("watch", "--plain")).stdout).toContain("taken by a");
   });
 
+  test("people with a role of their own: who works, works; who looks, looks and cannot steer", async () => {
+    const team = await teamSite({ phases: [{ id: "1", tasks: 4 }], tenths: 5 });
+    await team.sql(
+      `CREATE ROLE alice LOGIN PASSWORD '${PASSWORD}' IN ROLE segno_worker; CREATE ROLE bob LOGIN PASSWORD '${PASSWORD}' IN ROLE segno_viewer`,
+    );
+    const alice = { SEGNO_TEAM_USER: "alice" };
+    const machine = await team.machine("a");
+    const worker = await team.worker(machine, [], alice);
+    const begun = await team.segno(["run", "PLAN.md", "--team", "--detach", "--json"], { env: alice }).ended;
+    expect(begun.code, begun.stdout + begun.stderr).toBe(0);
+    await eventually("it works", () => team.done.length > 0);
+    const bob = (...args: string[]) => team.segno(args, { env: { SEGNO_TEAM_USER: "bob" } }).ended;
+    expect((await bob("status")).stdout).toContain("running");
+    const refused = await bob("stop");
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("permission denied")]);
+    await eventually("it is over", async () => (await team.events()).some(({ type }) => type === "run-completed"));
+    worker.kill("SIGKILL");
+    await worker.ended;
+    // A lease of somebody who died is given up by workers, too, and not by its owner alone.
+    const again = await team.segno(["run", "PLAN.md", "--team", "--detach", "--force", "--json"], { env: alice }).ended;
+    expect(again.code, again.stderr).toBe(0);
+    const second = await team.worker(await team.machine("b"), [], alice);
+    await eventually("it works", () => team.done.length > 5);
+    second.kill("SIGKILL");
+    await team.worker(machine, [], alice);
+    await eventually(
+      "it is over",
+      async () => (await team.events()).filter(({ type }) => type === "run-completed").length === 2,
+    );
+  });
+
   test("two plans at once", async () => {
     const team = await teamSite({
       phases: [

@@ -14,7 +14,7 @@ import { takeLock } from "../../store/lock.js";
 import type { Machine } from "../../team/machine.js";
 import { workForTeam } from "../../team/worker.js";
 import { agentFor } from "../agent.js";
-import { realEquipment } from "../equipment.js";
+import { environmentWithout, realEquipment } from "../equipment.js";
 import { EXIT } from "../exit.js";
 import { permissionMode } from "../permission.js";
 import { printFailure } from "../print-failure.js";
@@ -178,7 +178,7 @@ async function agentsOf(names: readonly string[], config: Config): Promise<Resul
   for (const name of names) {
     const found = await agentFor(name, "user", config.accounts);
     if (!found.ok) return found;
-    const checked = await found.value.checkQuickly(process.env as Record<string, string>, process.cwd());
+    const checked = await found.value.checkQuickly(environmentWithout(denied(config)), process.cwd());
     const { title, help } = found.value;
     if (!checked.ok)
       return checked.problem === "no-login"
@@ -202,7 +202,7 @@ function equipmentFor(
   const [first] = offered;
   const agent = crew.find(({ name }) => name === run.agent) ?? crew[0] ?? (first as Agent);
   const others = crew.filter((each) => each !== agent);
-  const env_deny = [...new Set([...run.env_deny, ...own.env_deny, ...NOT_FOR_AGENTS])];
+  const env_deny = [...new Set([...run.env_deny, ...denied(own)])];
   const { equipment } = realEquipment(
     { agent, others },
     narrowerLevel(run.permission_mode ?? level, level),
@@ -214,3 +214,5 @@ function equipmentFor(
 
 /** How the database is reached is no agent's business. */
 const NOT_FOR_AGENTS = ["PGPASSWORD", "PGPASSFILE", "SEGNO_TEAM_*"];
+
+const denied = ({ env_deny }: Config): string[] => [...env_deny, ...NOT_FOR_AGENTS];
