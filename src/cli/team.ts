@@ -1,5 +1,6 @@
 /** The team of this repository, as the command line reaches it. What it needs beside Segno is loaded only here. */
 import { bad, type Failure, good, type Result } from "../engine/failure.js";
+import type { Git } from "../git/git.js";
 import { type Redact, redactor } from "../secrets/redact.js";
 import { clientConfig, connectTeam, NotEncrypted } from "../store/postgres/connect.js";
 import type { Database } from "../store/postgres/database.js";
@@ -98,6 +99,16 @@ export async function openTeamOf(
   } catch (error) {
     return bad(connectFailure(settings.url, error, redactor(process.env, [password])));
   }
+}
+
+/** `remote`: the name of one of the clone's remotes, or a URL itself. */
+export async function remoteUrl(git: Git, remote: string): Promise<Result<string>> {
+  if (/[:/]/.test(remote)) return good(remote);
+  const found = await git.attempt(["remote", "get-url", remote]);
+  if (found.ok) return good(found.stdout.trim());
+  return bad(
+    usage(`This clone has no git remote ${remote}, by which the team's code travels.`, `git remote add ${remote} URL`),
+  );
 }
 
 export const storeOf = ({ settings, database }: Reached, worker: string): PgStore =>

@@ -24,7 +24,7 @@ import { type ToolHandlers, ToolRefusal } from "../tools/tools.js";
 import { lookAtChange } from "./change.js";
 import { checkoutOf } from "./checkout.js";
 import { agentOfSession, type HeldRun } from "./held-run.js";
-import { keepWork } from "./safekeeping.js";
+import { keepForOthers } from "./safekeeping.js";
 
 export interface ReportPlace {
   phase: string;
@@ -70,7 +70,7 @@ export class Reports {
           return TOOL_ANSWERS.noSuchTask(said, phase.tasks);
         }
         this.#session.progressed(task !== undefined || phase.tasks.length === 0);
-        if (task !== undefined) await this.#sendWork(task);
+        if (task !== undefined) await this.#sendWork([task]);
         await this.#keep({ type: "progress-reported", ...this.#at, message, task });
         return [TOOL_ANSWERS.recorded, this.#session.untold() ?? ""].filter((text) => text !== "").join("\n\n");
       },
@@ -102,19 +102,22 @@ export class Reports {
           this.#askAboutTasks(result);
           await this.#askAboutChange();
         }
+        await this.#sendWork(result.tasks_completed);
         await this.#keep({ type: "result-reported", ...this.#at, result });
         return TOOL_ANSWERS.result;
       },
     };
   }
 
-  /** Where others may take over: the work of a task is there before anybody is told that it is done. */
-  async #sendWork(task: string): Promise<void> {
+  /** Where others may take over: the work of tasks is there before anybody is told that they are done. */
+  async #sendWork(tasks: readonly string[]): Promise<void> {
     const { run, remote } = this.#held;
     const { phase: id } = this.#place;
     const phase = run.state.phases.get(id);
     if (remote === undefined || !isAttempted(phase)) return;
-    await keepWork(this.#held, id, checkoutOf(this.#held, id).git, [...phase.attempt.progress.tasksDone, task]);
+    const { tasksDone } = phase.attempt.progress;
+    const all = [...new Set([...tasksDone, ...tasks])];
+    await keepForOthers(this.#held, id, checkoutOf(this.#held, id).git, all);
     await remote.send(id);
   }
 

@@ -32,11 +32,12 @@ const refOf = ({ run }: HeldRun, phase: string, what: "tree" | "note"): string =
 /** Whether it is worth doing again: it took no longer than it may. */
 export async function keepWork(held: HeldRun, phase: string, git: Git, tasks: readonly string[]): Promise<boolean> {
   const began = performance.now();
-  const kept = await keep(held, phase, git, tasks).catch(asGitError);
+  const kept = await keepForOthers(held, phase, git, tasks).catch(asGitError);
   return !(kept instanceof GitError) && performance.now() - began < MOST_MS;
 }
 
-async function keep(held: HeldRun, phase: string, git: Git, tasks: readonly string[]): Promise<void> {
+/** It throws where it cannot be kept: nobody is to be told then that it was done. */
+export async function keepForOthers(held: HeldRun, phase: string, git: Git, tasks: readonly string[]): Promise<void> {
   const { branch, top } = checkoutOf(held, phase);
   const base = readSigns(top, branch).tip ?? (await git.line(["rev-parse", "HEAD"]));
   const note = { tree: await snapshotTree(git), base, tasks };

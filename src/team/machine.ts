@@ -1,5 +1,5 @@
 /** A worker's machine: what it reaches, what it works with, and its own clones of the repository. */
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Equipment } from "../engine/held-run.js";
 import { Git } from "../git/git.js";
@@ -29,11 +29,28 @@ export interface Machine {
 /** One clone for all phases; agents work in worktrees of it. */
 export async function workClone({ folder, url }: Machine): Promise<Git> {
   const place = join(folder, "work");
+  dropLocks(folder);
   if (!existsSync(join(place, ".git"))) {
     mkdirSync(folder, { recursive: true });
     await new Git(folder).raw(["clone", "--quiet", "--no-checkout", url, place]);
   }
   return new Git(place);
+}
+
+const unlocked = new Set<string>();
+
+/**
+ * Lock files that the gits of a killed worker left: whoever holds the folder now is the only one there, and has begun none
+ * when it looks for the first time.
+ */
+function dropLocks(folder: string): void {
+  if (unlocked.has(folder)) return;
+  unlocked.add(folder);
+  for (const clone of [join(folder, "work", ".git"), join(folder, "conductor.git")]) {
+    if (!existsSync(clone)) continue;
+    for (const name of readdirSync(clone, { recursive: true, encoding: "utf8" }))
+      if (name.endsWith(".lock") && !name.startsWith("objects/")) rmSync(join(clone, name), { force: true });
+  }
 }
 
 /** A checkout of the commit a run began from: there people's files for Segno are read, and nobody works in it. */
@@ -48,6 +65,7 @@ export async function runCheckout(clone: Git, folder: string, run: string, commi
 
 /** The conductor's: no agent is ever started near it. */
 export async function conductorClone({ folder }: Machine): Promise<Git> {
+  dropLocks(folder);
   const place = join(folder, "conductor.git");
   if (!existsSync(join(place, "HEAD"))) {
     mkdirSync(place, { recursive: true });

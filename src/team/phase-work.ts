@@ -20,7 +20,7 @@ import { planFiles } from "../engine/plan-files.js";
 import { readPromptTexts } from "../engine/prompt-texts.js";
 import { regainWork } from "../engine/put-right.js";
 import { reconcile } from "../engine/resume.js";
-import { keepWork } from "../engine/safekeeping.js";
+import { keepForOthers } from "../engine/safekeeping.js";
 import { postWarden } from "../engine/warden.js";
 import { coolDown } from "../engine/warm.js";
 import { hideFromAgent } from "../git/excludes.js";
@@ -245,7 +245,7 @@ async function keepAll(held: HeldRun, remote: TeamRemote, phase: string): Promis
   await endSessions(held);
   const folder = held.checkouts.get(now.attempt.origin.worktree.branch);
   if (folder === undefined) return;
-  await keepWork(held, phase, new Git(folder), now.attempt.progress.tasksDone);
+  await keepForOthers(held, phase, new Git(folder), now.attempt.progress.tasksDone);
   await remote.send(phase);
 }
 

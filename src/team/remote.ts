@@ -44,7 +44,7 @@ export class TeamRemote implements CodeRemote {
   async fetch(): Promise<void> {
     const { url, run, branch } = this.#options;
     const specs = [`+refs/segno/${run}/*:${seen(run)}/*`, `+refs/heads/${branch}:${seen(run)}-branch`];
-    await this.#reached(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", url, ...specs]);
+    await this.#reached(["fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", url, ...specs]);
   }
 
   async send(phase: string): Promise<void> {

@@ -102,6 +102,9 @@ export async function endsWell(
   const events = await team.events();
   const failed = events.filter(({ type }) => /failed|warned|stuck/.test(type)).map((event) => JSON.stringify(event));
   const told = events.slice(-60).map(({ seq, at, type, scope, epoch }) => `${seq} ${at} ${type} ${scope}/${epoch}`);
+  // For whoever looks into it: `TEAM_JOURNAL=file` keeps all of it.
+  if (ended.code !== 0 && process.env.TEAM_JOURNAL !== undefined)
+    writeFileSync(process.env.TEAM_JOURNAL, events.map((event) => `${JSON.stringify(event)}\n`).join(""));
   expect(ended.code, `${ended.stderr}\n${said}\n${told.join("\n")}\n${failed.join("\n")}`).toBe(0);
   // Numbers without gaps, times that never go back, and no word under a lease that somebody else had taken.
   expect(events.map(({ seq }) => seq)).toEqual(events.map((_, n) => n + 1));

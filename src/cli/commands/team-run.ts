@@ -28,7 +28,7 @@ import { eventPrinter } from "../print.js";
 import { printFailure } from "../print-failure.js";
 import { hasScreen } from "../screen.js";
 import type { Settings } from "../settings.js";
-import { openTeamOf, reachTeam } from "../team.js";
+import { openTeamOf, reachTeam, remoteUrl } from "../team.js";
 import type { RunFlags } from "./run.js";
 
 const usage = (what: string, fix: string): Failure => ({ type: "usage", what, fix });
@@ -54,7 +54,7 @@ export async function teamRunCommand(plan: string | undefined, flags: RunFlags, 
   if (!mode.ok) return fail(mode.failure);
   const reached = await reachTeam(git.top, {});
   if (!reached.ok) return fail(reached.failure);
-  const url = await urlOf(git, reached.value.settings.remote);
+  const url = await remoteUrl(git, reached.value.settings.remote);
   if (!url.ok) return fail(url.failure);
   const branch = await mayWorkOn(git, url.value, settings.config.branch, flags.onDefaultBranch === true);
   if (!branch.ok) return fail(branch.failure);
@@ -176,15 +176,6 @@ async function printUntilOver({ store }: OpenTeam, run: string, json: boolean): 
       if (over) resolve();
     });
   });
-}
-
-async function urlOf(git: Git, remote: string): Promise<Result<string>> {
-  if (/[:/]/.test(remote)) return good(remote);
-  const found = await git.attempt(["remote", "get-url", remote]);
-  if (found.ok) return good(found.stdout.trim());
-  return bad(
-    usage(`This clone has no git remote ${remote}, by which the team's code travels.`, `git remote add ${remote} URL`),
-  );
 }
 
 /** What everybody builds on is moved only where the user says so. */

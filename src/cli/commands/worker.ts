@@ -19,7 +19,7 @@ import { EXIT } from "../exit.js";
 import { permissionMode } from "../permission.js";
 import { printFailure } from "../print-failure.js";
 import { readSettings } from "../settings.js";
-import { openTeamOf, reachTeam, type TeamFlags } from "../team.js";
+import { openTeamOf, reachTeam, remoteUrl, type TeamFlags } from "../team.js";
 import { repositoryTop } from "../top.js";
 
 export interface WorkerFlags extends TeamFlags {
@@ -60,7 +60,7 @@ export async function workerCommand(flags: WorkerFlags, version: string): Promis
   const reached = await reachTeam(top.value, flags);
   if (!reached.ok) return printFailure(reached.failure, json);
   const { settings: team, redact } = reached.value;
-  const url = await remoteUrl(top.value, team.remote);
+  const url = await remoteUrl(new Git(top.value), team.remote);
   if (!url.ok) return printFailure(url.failure, json);
   const place = placeOf(team.repo, flags.name);
   // Marks what it starts, and tells its own from its neighbours' on this machine.
@@ -151,17 +151,6 @@ function placeOf(repo: string, name: string | undefined): { worker: string; fold
     const locked = takeLock(folder, "lock", worker, new Date());
     if (locked.ok) return { worker, folder, release: () => locked.lock.release() };
   }
-}
-
-async function remoteUrl(top: string, remote: string): Promise<Result<string>> {
-  if (/[:/]/.test(remote)) return good(remote);
-  const found = await new Git(top).attempt(["remote", "get-url", remote]);
-  return found.ok
-    ? good(found.stdout.trim())
-    : refuse(
-        `This clone has no git remote ${remote}, by which the team's code travels.`,
-        `git remote add ${remote} URL`,
-      );
 }
 
 /** `claude=team-a`: agents with the same account share its limits. */
