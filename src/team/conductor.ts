@@ -36,7 +36,7 @@ export async function conductTeamRun(machine: Machine, job: Taken<RunJob>, ends:
   const { store, queues, redact, say, database, worker } = machine;
   const { run: id } = job.data;
   const lease = holdLease(queues, job, undefined);
-  const joined = await store.join(id, "", redact);
+  const joined = await store.join(id, "", redact, lease.holds);
   if (joined === undefined || joined.events.length === 0) {
     lease.letGo();
     await queues.finish(job);

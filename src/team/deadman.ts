@@ -24,8 +24,10 @@ function guard(prefix: string, patienceMs: number): void {
     await sweep(isOurs);
     process.exit(0);
   };
+  const isOver = (): boolean => Date.now() > untilWall || performance.now() > until;
   const timer = setInterval(() => {
-    if (Date.now() > untilWall || performance.now() > until) void end();
+    // What it was told while it did not get to run is heard first.
+    if (isOver()) setImmediate(() => isOver() && void end());
   }, LOOKS_EVERY_MS);
   let text = "";
   process.stdin.on("data", (data) => {

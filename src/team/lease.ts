@@ -1,8 +1,11 @@
 /**
  * A lease that is held: renewed twice a second, guarded by a process of its own, and over when it cannot be renewed.
  *
- * Invariant: agents of a phase have ended before anybody else can hold it (7 s after the last renewal that succeeded was
- * sent; the lease itself lasts 10).
+ * Invariants
+ * 1. Agents of a phase have ended before anybody else can hold it (7 s after the last renewal that succeeded was sent; the
+ *    lease itself lasts 10).
+ * 2. Its holder gives it up a second earlier, and nothing brings it back: that agents were ended is never taken for something
+ *    that happened to them.
  */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -10,6 +13,7 @@ import type { Queues, RunJob, Taken } from "./queues.js";
 
 const RENEWS_EVERY_MS = 500;
 const PATIENCE_MS = 7_000;
+const OWN_PATIENCE_MS = 6_000;
 /** The queue ends a job after 24 hours, however many signs of life there are. */
 const LONGEST_MS = 20 * 60 * 60_000;
 const DEADMAN = fileURLToPath(new URL("./deadman.js", import.meta.url));
@@ -17,6 +21,8 @@ const DEADMAN = fileURLToPath(new URL("./deadman.js", import.meta.url));
 export interface HeldLease {
   /** Aborted when it is lost: whatever is done from then on counts for nothing. */
   lost: AbortSignal;
+  /** Whether it may still be believed in, at this very moment. */
+  holds: () => boolean;
   /** Aborted when it was held for so long that it should change hands. */
   old: AbortSignal;
   /** No more signs of life, and nobody is ended for it. */
@@ -35,15 +41,17 @@ export function holdLease(queues: Queues, job: Taken<RunJob>, guards: string | u
     clearInterval(timer);
     lost.abort();
   };
+  const holds = (): boolean => !lost.signal.aborted && Date.now() - renewed <= OWN_PATIENCE_MS;
   const timer = setInterval(() => {
-    if (Date.now() - renewed > PATIENCE_MS) return end();
+    if (!holds()) return end();
     if (renewing) return;
     renewing = true;
     const sent = Date.now();
     queues
       .touch(job)
       .then((isOurs) => {
-        if (!isOurs) return end();
+        // An answer that came too late for the deadman to hear of it is none.
+        if (!isOurs || !holds()) return end();
         renewed = sent;
         deadman?.renewed(sent);
       })
@@ -55,6 +63,7 @@ export function holdLease(queues: Queues, job: Taken<RunJob>, guards: string | u
   }, RENEWS_EVERY_MS);
   return {
     lost: lost.signal,
+    holds,
     old: old.signal,
     letGo: () => {
       clearInterval(timer);

@@ -50,7 +50,7 @@ export async function workOnPhase(machine: Machine, job: Taken<PhaseJob>, ends: 
   const lease = holdLease(queues, job, markerOf(id, `${phase}/`));
   const clock = await databaseClock(database);
   try {
-    const joined = await store.join(id, phase, redact);
+    const joined = await store.join(id, phase, redact, lease.holds);
     if (joined === undefined) return;
     const run = new LiveRun(joined.journal, joined.events);
     if (run.state.status !== "running") {

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { nearlyFull } from "../engine/harm.js";
 import type { Needs } from "../run/team.js";
+import { LeaseLost } from "../store/postgres/journal.js";
 import { conductTeamRun } from "./conductor.js";
 import type { Machine } from "./machine.js";
 import { workOnPhase } from "./phase-work.js";
@@ -39,6 +40,8 @@ export async function workForTeam(machine: Machine, ends: AbortSignal): Promise<
         failures = 0;
       })
       .catch((error: unknown) => {
+        // Somebody else goes on with it: nothing is wrong here.
+        if (error instanceof LeaseLost) return say(`${what}: ${error.message}`);
         const wait = Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** failures++);
         notBefore = performance.now() + wait;
         say(`${what}: ${wordsOf(error)}; takes nothing new for ${wait / 1_000} s`);

@@ -45,6 +45,8 @@ export interface PgJournalOptions {
   scope: string;
   /** False for who only steers: no lease, only a comparison. */
   leased: boolean;
+  /** Whether its holder may still believe that it has the lease: what happens to one that cannot know is no fact. */
+  holds?: (() => boolean) | undefined;
   /** The newest event its holder knows. */
   known: number;
   now: () => Date;
@@ -146,8 +148,15 @@ export class PgJournal implements Journal {
   }
 
   #expectOpen(): void {
+    this.#expectHeld();
     if (this.#broken !== undefined) throw this.#broken;
     if (this.#closed) throw new Error("the journal is closed");
+  }
+
+  #expectHeld(): void {
+    if (this.#options.holds?.() !== false) return;
+    this.#broken ??= new LeaseLost("the lease was not renewed in time");
+    throw this.#broken;
   }
 
   #clean(fact: Fact, seq: number, at: string): { event: RunEvent; body: string } {
@@ -237,6 +246,7 @@ export class PgJournal implements Journal {
     { heard, onTheWay = 0 }: { heard?: number | undefined; onTheWay?: number },
   ): Promise<RunEvent[] | undefined> {
     if (heard !== undefined && heard !== this.#heard) return undefined;
+    this.#expectHeld();
     const { run, scope, leased, lease } = this.#options;
     const cleaned = facts.map((fact) => this.#clean(fact, 0, ""));
     const [answer] = await this.#sent<{ outcome: string; first: string | null; at: string | null }>(

@@ -236,7 +236,7 @@ export class PgStore implements Store {
   }
 
   /** Takes the lease of a phase, or with an empty scope the conductor's, whoever had it before, and reads what is there. */
-  async join(run: string, scope: string, redact: Redact): Promise<Joined | undefined> {
+  async join(run: string, scope: string, redact: Redact, holds?: () => boolean): Promise<Joined | undefined> {
     const { worker, now } = this.#options;
     const [row] = await this.#database.query<{ next_lease: number | null }>("SELECT segno.next_lease($1, $2, $3)", [
       run,
@@ -247,7 +247,8 @@ export class PgStore implements Store {
     if (epoch === undefined) return undefined;
     const events = await eventsAfter(this.#database, run, 0);
     const known = events.at(-1)?.seq ?? 0;
-    const journal = new PgJournal(this.#database, { run, lease: { epoch, redact }, scope, leased: true, known, now });
+    const lease = { epoch, redact };
+    const journal = new PgJournal(this.#database, { run, lease, scope, leased: true, holds, known, now });
     return { journal, events, epoch };
   }
 
