@@ -268,9 +268,10 @@ export function progressReported(state: Folding, event: FactOf<"progress-reporte
 /** What it did is not where the next one works: in its conversation the agent would take it for done. */
 export function conversationsForgotten(state: Folding, { phase: id }: FactOf<"checkout-remade">): void {
   const phase = state.phases.get(id);
-  for (const session of isAttempted(phase) ? phase.attempt.progress.sessions : [])
-    if (state.sessions.get(session)?.step === "ended")
-      changeSession(state, { session }, (ended) => ({ ...ended, agentSession: undefined }));
+  for (const session of isAttempted(phase) ? phase.attempt.progress.sessions : []) {
+    const ended = state.sessions.get(session);
+    if (ended?.step === "ended") state.sessions.set(session, { ...ended, agentSession: undefined });
+  }
 }
 
 /** A report or a decision came of it. */

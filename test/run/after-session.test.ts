@@ -9,7 +9,7 @@ import { onePhase, runStarted } from "../support/run-started.js";
 const place = { phase: "1", attempt: 1, session: "1/a1/session/1" };
 
 /** A session of this size met a usage limit, and it is lifted so many minutes later. */
-function afterLimit(tokens: number, minutes: number, reason: "limit" | "killed" = "limit") {
+function afterLimit(tokens: number, minutes: number, reason: "limit" | "killed" = "limit", then: Fact[] = []) {
   const began = Date.parse("2026-01-01T00:00:00.000Z");
   const reading = { tokens, window: 200_000, percent: 10, source: "exact" as const, margin: 0 };
   const call = (n: number, cacheWrite: number) => ({
@@ -63,6 +63,7 @@ function afterLimit(tokens: number, minutes: number, reason: "limit" | "killed" 
         why: "nothing changed",
       },
     ],
+    ...then.map((fact): [number, Fact] => [0, fact]),
     [minutes, reason === "limit" ? { type: "limit-lifted" } : { type: "clock-jumped", seconds: 0 }],
   ];
   let state: RunState | undefined;
@@ -94,5 +95,12 @@ describe("a session that did not end by itself", () => {
   test("but for one that holds no more than a fresh one would need", () => {
     expect(afterLimit(22_500, 60)).toMatchObject({ resumes: "conversation" });
     expect(afterLimit(23_500, 60)?.resumes).toBeUndefined();
+  });
+
+  test("what it did is gone with its checkout: nobody goes on in a conversation that takes it for done", () => {
+    const remade = { type: "checkout-remade" as const, phase: "1", attempt: 1, branch: "segno/r/1", lost: [] };
+    const fresh = afterLimit(150_000, 4, "killed", [remade]);
+    expect(fresh).toMatchObject({ opening: "work" });
+    expect(fresh?.resumes).toBeUndefined();
   });
 });
