@@ -15,7 +15,7 @@ import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { type Guarded, guard, same } from "./guard.js";
 import type { HeldRun } from "./held-run.js";
-import { type Said, STEERS, stoppingText } from "./steering.js";
+import { endingText, type Said, STEERS } from "./steering.js";
 
 export interface Door {
   url: string;
@@ -101,10 +101,9 @@ function routes(held: HeldRun, token: string, sessionToken: (session: string) =>
       if (name === "stop" && run.state.stopping?.cause === "asked" && held.endNow !== undefined) {
         // The answer is on its way first.
         setTimeout(held.endNow, ANSWER_MS);
-        return `Ending now, with everything it started. Go on with: segno resume ${run.state.run}`;
+        return endingText(run.state.run);
       }
-      const said = await act(run, await bodyOf(c));
-      return name === "stop" ? stoppingText(run.state.run, "; once more ends it at once") : said;
+      return act(run, await bodyOf(c));
     });
   app.get("/status", (c) => {
     if (c.get("caller").as !== "user") return refuse(c, 403, "a session may not read the run");

@@ -10,8 +10,10 @@ import { answerQuestion } from "./questions.js";
 export type Said = string | { missing: string };
 type Steer = (run: LiveRun, body: Record<string, unknown>) => Promise<Said>;
 
-export const stoppingText = (run: string, more = ""): string =>
-  `Stopping: the running tool finishes, a checkpoint is saved${more}. Go on with: segno resume ${run}`;
+const stoppingText = (run: string): string =>
+  `Stopping: the running tool finishes, a checkpoint is saved; once more ends it at once. Go on with: segno resume ${run}`;
+export const endingText = (run: string): string =>
+  `Ending now, with everything it started. Go on with: segno resume ${run}`;
 
 export const STEERS = {
   pause: async (run) => {
@@ -23,7 +25,7 @@ export const STEERS = {
     return "The run goes on.";
   },
   stop: async (run) => {
-    if (run.state.stopping === undefined)
+    if (run.state.stopping?.cause !== "asked")
       await run.record({ type: "stop-requested", by: "segno stop", cause: "asked" });
     return stoppingText(run.state.run);
   },
@@ -59,6 +61,11 @@ export async function askRun(
   const live = new LiveRun(open.journal, open.events);
   try {
     if (live.state.status !== "running") return { ok: false, message: `The run is ${live.state.status} already.` };
+    if (act === "stop" && live.state.stopping?.cause === "asked") {
+      // Nobody's process is this run: that it is over ends everybody's part of it.
+      await live.record({ type: "run-stopped", why: "asked to stop at once" });
+      return { ok: true, message: endingText(run) };
+    }
     const steer: Steer = STEERS[act];
     const said = await steer(live, body);
     return typeof said === "string" ? { ok: true, message: said } : { ok: false, message: said.missing };

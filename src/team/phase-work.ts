@@ -205,6 +205,8 @@ function performUntilIdle(
       if (event.type === "command-issued" && event.phase === phase && !isLanding(event.command)) begin(event.command);
       if (event.type === "limit-reached" && event.account !== undefined && event.agent !== undefined)
         void store.limitAccount(event.agent, event.account, event.until).catch(() => {});
+      // Whatever is being done: somebody ended the run at once.
+      if (run.state.status !== "running") resolve("idle");
       settle();
     });
     const { signal } = over;

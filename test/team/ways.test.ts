@@ -142,6 +142,34 @@ describe.skipIf(whyNoPostgres() !== undefined)("a team", () => {
     expect((await segno("watch", "--plain")).stdout).toContain("taken by a");
   });
 
+  test("stopped twice, it ends at once wherever it is worked on, and goes on later from what was done", async () => {
+    const team = await teamSite({ phases: [{ id: "1", tasks: 4 }], tenths: 50 });
+    await team.worker(await team.machine("a"));
+    const elsewhere = await team.machine("elsewhere");
+    const segno = (...args: string[]) => team.segno(args, { cwd: elsewhere.clone, env: elsewhere.env }).ended;
+    const run = await begin(team);
+    await eventually("a task is done, and the next one is being worked on", () => team.done.length > 1);
+    expect((await segno("stop")).stdout).toContain("once more ends it at once");
+    const { stdout } = await segno("stop");
+    expect(stdout).toContain("Ending now");
+    await over(team, run, "run-stopped");
+    await eventually("it is let go", async () =>
+      (await team.events()).some((event) => event.type === "phase-let-go" && event.phase === "1"),
+    );
+    const quiet = team.beats().length;
+    const resumed = segno("resume", run, "--unattended");
+    await eventually("somebody goes on", async () => {
+      const taken = (await team.events()).filter((event) => event.type === "phase-taken");
+      return taken.length === 2;
+    });
+    expect(team.beats().length).toBe(quiet);
+    const { code, stdout: said, stderr } = await resumed;
+    expect(code, said + stderr).toBe(0);
+    expect(new Set(team.done).size).toBe(4);
+    expect(team.done.length).toBeLessThanOrEqual(6);
+    expect(overlaps(team.beats())).toEqual([]);
+  });
+
   test("people with a role of their own: who works, works; who looks, looks and cannot steer", async () => {
     const team = await teamSite({ phases: [{ id: "1", tasks: 4 }], tenths: 5 });
     await team.sql(
