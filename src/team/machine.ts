@@ -1,5 +1,5 @@
 /** A worker's machine: what it reaches, what it works with, and its own clones of the repository. */
-import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Equipment } from "../engine/held-run.js";
 import { Git } from "../git/git.js";
@@ -27,14 +27,32 @@ export interface Machine {
 }
 
 /** One clone for all phases; agents work in worktrees of it. */
-export async function workClone({ folder, url }: Machine): Promise<Git> {
+export function workClone({ folder, url }: Machine): Promise<Git> {
   const place = join(folder, "work");
-  dropLocks(folder);
-  if (!existsSync(join(place, ".git"))) {
-    mkdirSync(folder, { recursive: true });
-    await new Git(folder).raw(["clone", "--quiet", "--no-checkout", url, place]);
-  }
-  return new Git(place);
+  return oneAtATime(place, async () => {
+    dropLocks(folder);
+    if (!existsSync(join(place, ".git"))) {
+      // What a killed worker left half done has another name.
+      const draft = `${place}.draft`;
+      rmSync(draft, { recursive: true, force: true });
+      mkdirSync(folder, { recursive: true });
+      await new Git(folder).raw(["clone", "--quiet", "--no-checkout", url, draft]);
+      renameSync(draft, place);
+    }
+    return new Git(place);
+  });
+}
+
+const making = new Map<string, Promise<unknown>>();
+
+/** Two phases that begin together share what is made for both. */
+function oneAtATime<T>(place: string, make: () => Promise<T>): Promise<T> {
+  const made = (making.get(place) ?? Promise.resolve()).then(make);
+  making.set(
+    place,
+    made.catch(() => {}),
+  );
+  return made;
 }
 
 const unlocked = new Set<string>();
@@ -54,24 +72,28 @@ function dropLocks(folder: string): void {
 }
 
 /** A checkout of the commit a run began from: there people's files for Segno are read, and nobody works in it. */
-export async function runCheckout(clone: Git, folder: string, run: string, commit: string): Promise<Git> {
+export function runCheckout(clone: Git, folder: string, run: string, commit: string): Promise<Git> {
   const place = join(folder, "runs", run);
-  if (!existsSync(join(place, ".git"))) {
-    await clone.attempt(["worktree", "prune"]);
-    await clone.raw(["worktree", "add", "--quiet", "--force", "--detach", place, commit]);
-  }
-  return new Git(place);
+  return oneAtATime(place, async () => {
+    if (!existsSync(join(place, ".git"))) {
+      await clone.attempt(["worktree", "prune"]);
+      await clone.raw(["worktree", "add", "--quiet", "--force", "--detach", place, commit]);
+    }
+    return new Git(place);
+  });
 }
 
 /** The conductor's: no agent is ever started near it. */
-export async function conductorClone({ folder }: Machine): Promise<Git> {
-  dropLocks(folder);
+export function conductorClone({ folder }: Machine): Promise<Git> {
   const place = join(folder, "conductor.git");
-  if (!existsSync(join(place, "HEAD"))) {
-    mkdirSync(place, { recursive: true });
-    await new Git(place).raw(["init", "--quiet", "--bare", "."]);
-  }
-  return new Git(place);
+  return oneAtATime(place, async () => {
+    dropLocks(folder);
+    if (!existsSync(join(place, "HEAD"))) {
+      mkdirSync(place, { recursive: true });
+      await new Git(place).raw(["init", "--quiet", "--bare", "."]);
+    }
+    return new Git(place);
+  });
 }
 
 const LOOKS_EVERY_MS = 10_000;

@@ -162,7 +162,7 @@ function standingOfPhase(state: RunState, planned: Phase): PhaseStanding {
   return {
     id,
     title,
-    status: STATUS[phase.step],
+    status: isQueued(state, id, phase) ? "pending" : STATUS[phase.step],
     verified: phase.step === "done" && phase.verified,
     commits: leftBy(phase).commits,
     tasks: { done: tasksDone.length, total: tasks.length },
@@ -173,11 +173,15 @@ function standingOfPhase(state: RunState, planned: Phase): PhaseStanding {
     parts: partsOf(state, id),
     dependsOn: [...dependsOn],
     file,
-    doing: doing(state, phase),
+    doing: isQueued(state, id, phase) ? "waiting" : doing(state, phase),
     worker: state.team?.holdings.get(id)?.worker,
     live: "next" in phase && phase.next.type === "running" ? phase.next.session : undefined,
   };
 }
+
+/** It is offered to the team, and nobody has it yet. */
+const isQueued = ({ team }: RunState, id: string, { step }: PhaseState): boolean =>
+  step === "starting" && team !== undefined && !team.holdings.has(id);
 
 const partsOf = ({ parents, plan }: RunState, id: string): string[] =>
   parents.size === 0 ? [] : plan.phases.filter((part) => parents.get(part.id) === id).map((part) => part.id);

@@ -50,6 +50,14 @@ describe("who holds what", () => {
     expect(folded([TAKEN, late]).team?.holdings.size).toBe(0);
   });
 
+  test("a phase that is offered, and that nobody has yet, is not running", () => {
+    const offered = folded([{ type: "run-taken", worker: "b", lease: 1 }, START]);
+    expect(standingOf(offered).phases[0]).toMatchObject({ status: "pending", doing: "waiting" });
+    const taken = folded([{ type: "run-taken", worker: "b", lease: 1 }, START, TAKEN]);
+    expect(standingOf(taken).phases[0]).toMatchObject({ status: "running", doing: "starting" });
+    expect(standingOf(folded([START])).phases[0]).toMatchObject({ status: "running" });
+  });
+
   test("the screens say who works where", () => {
     const seen = { type: "workers-seen", workers: [worker("a"), worker("b")], lost: [] } as const;
     const { team, phases } = standingOf(

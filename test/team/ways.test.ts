@@ -149,6 +149,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a team", () => {
     const segno = (...args: string[]) => team.segno(args, { cwd: elsewhere.clone, env: elsewhere.env }).ended;
     const run = await begin(team);
     await eventually("a task is done, and the next one is being worked on", () => team.done.length > 1);
+    expect((await segno("team", "status")).stdout).toContain(`works on ${run.split("-").at(-1)}/1`);
     expect((await segno("stop")).stdout).toContain("once more ends it at once");
     const { stdout } = await segno("stop");
     expect(stdout).toContain("Ending now");
@@ -157,6 +158,9 @@ describe.skipIf(whyNoPostgres() !== undefined)("a team", () => {
       (await team.events()).some((event) => event.type === "phase-let-go" && event.phase === "1"),
     );
     const quiet = team.beats().length;
+    expect((await segno("team", "status")).stdout).not.toContain("works on");
+    expect((await segno("undo")).stderr).toContain(`on segno/${run} of the git remote`);
+    expect((await segno("resume")).stderr).toContain(`segno resume ${run}`);
     const resumed = segno("resume", run, "--unattended");
     await eventually("somebody goes on", async () => {
       const taken = (await team.events()).filter((event) => event.type === "phase-taken");
@@ -222,6 +226,9 @@ describe.skipIf(whyNoPostgres() !== undefined)("a team", () => {
       expect(code, stdout.slice(-2_000) + stderr).toBe(0);
     expect(team.done.toSorted()).toHaveLength(9);
     expect(new Set(team.done).size).toBe(9);
+    // Phases that begin at the same time on one machine share its clone.
+    const warnings = (await team.events()).flatMap((event) => (event.type === "warned" ? [event.message] : []));
+    expect(warnings.filter((message) => message.includes("remote"))).toEqual([]);
   });
 
   test("what cannot be is refused in words, and nothing is begun", async () => {

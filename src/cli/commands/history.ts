@@ -113,7 +113,10 @@ export async function undoCommand(run: string | undefined, flags: UndoFlags): Pr
     plans: await plansWithout(git, state, base, phases),
     marked: await onlyMarked(git, state),
   });
-  if (!undone.ok) return printFailure({ type: "usage", ...undoWords(undone.problem, found.run) }, json);
+  if (!undone.ok) {
+    const words = undone.problem.type === "nothing" && state.team !== undefined ? teamWords(state) : undefined;
+    return printFailure({ type: "usage", ...(words ?? undoWords(undone.problem, found.run)) }, json);
+  }
   const { how, commits, head } = undone.undone;
   if (json) console.log(JSON.stringify({ run: found.run, ...undone.undone }));
   else
@@ -157,6 +160,12 @@ async function agrees(commits: number, json: boolean): Promise<boolean> {
   ]);
   return choice === "move";
 }
+
+/** What the whole team did is on a branch of the remote, and in this clone only if somebody brought it in. */
+const teamWords = ({ run, branch, status }: RunState): { what: string; fix: string } => ({
+  what: `Run ${run} is the team's: what it did is on ${branch} of the git remote, and not in what is checked out here.`,
+  fix: `${status === "running" ? "Stop it first: segno stop. " : ""}Do not merge that branch, or delete it: git push REMOTE --delete ${branch}`,
+});
 
 function undoWords(problem: UndoProblem, run: string): { what: string; fix: string } {
   switch (problem.type) {

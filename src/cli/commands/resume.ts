@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Failure } from "../../engine/failure.js";
 import { findInterrupted, type Interrupted } from "../../engine/interrupted.js";
 import { type ResumeOptions, readRun, repositoryOn, restoreInterrupted, resumeRun } from "../../engine/resume.js";
 import { FileStore } from "../../store/file.js";
@@ -16,6 +17,7 @@ import { printFailure } from "../print-failure.js";
 import { goesToBackground, runInBackground, type ScreenFlags } from "../screen.js";
 import { type ConfigFlags, readSettings, type Settings } from "../settings.js";
 import { listenToSignals } from "../signals.js";
+import { storeHere } from "../store-here.js";
 import { repositoryTop } from "../top.js";
 import { setUntil } from "../until.js";
 
@@ -35,6 +37,8 @@ export async function resumeCommand(run: string | undefined, flags: ResumeFlags)
   if (run === undefined) {
     const found = await findInterrupted(store, { top: top.value }, new Date());
     if (found === undefined) {
+      const teams = await stoppedOfTeam(store, top.value);
+      if (teams !== undefined) return printFailure(teams, json);
       return printFailure({ type: "nothing-to-resume", run: undefined, why: "no run is interrupted" }, json);
     }
     return goOn(store, top.value, found, settings.value, flags);
@@ -48,6 +52,25 @@ export async function resumeCommand(run: string | undefined, flags: ResumeFlags)
   const read = await readRun(store, named.value);
   if (!read.ok) return printFailure(read.failure, json);
   return goOn(store, top.value, { run: named.value, state: read.value.state }, settings.value, flags);
+}
+
+const NEWEST = 20;
+
+/** A run of the whole team is taken up by its name only: it may be somebody else's. */
+async function stoppedOfTeam(here: Store, top: string): Promise<Failure | undefined> {
+  const all = await storeHere(top);
+  const own = new Set(await here.list());
+  for (const run of (await all.list()).filter((each) => !own.has(each)).slice(0, NEWEST)) {
+    const read = await readRun(all, run);
+    const status = read.ok ? read.value.state.status : "completed";
+    if (status === "stopped" || status === "failed")
+      return {
+        type: "usage",
+        what: `No run of this machine is interrupted. The team's run ${run} is ${status}.`,
+        fix: `segno resume ${run}`,
+      };
+  }
+  return undefined;
 }
 
 /** Every run whose process is gone, each in the background: nobody is at the terminal after a reboot. */

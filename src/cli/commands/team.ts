@@ -1,6 +1,8 @@
 /** `team init`, `team status`: a database that many machines work with, and who does what there. */
 import { hostname } from "node:os";
+import { stateOf } from "../../engine/resume.js";
 import { Git } from "../../git/git.js";
+import type { RunState } from "../../run/state.js";
 import { clientConfig } from "../../store/postgres/connect.js";
 import type { SeenWorker } from "../../store/postgres/store.js";
 import { readTeamUrl } from "../../store/postgres/team-url.js";
@@ -96,12 +98,12 @@ export async function teamStatusCommand(flags: TeamFlags): Promise<number> {
   const { store, queues, database } = opened.value;
   try {
     const workers = await store.workers();
-    const open = new Set<string>();
-    for (const run of (await store.list()).slice(0, 50)) {
-      const read = await store.read(run);
-      if (!read.events.some(({ type }) => /^run-(completed|failed|stopped)$/.test(type))) open.add(run);
+    const open = new Map<string, RunState>();
+    for (const run of (await store.list()).slice(0, NEWEST)) {
+      const state = stateOf((await store.read(run)).events);
+      if (state?.status === "running") open.set(run, state);
     }
-    const leases = (await store.leases()).filter(({ run }) => open.has(run));
+    const leases = (await store.leases()).filter(({ run, scope, worker }) => holds(open.get(run), scope, worker));
     const queue = (await queues.waiting()).filter(({ jobs, held }) => jobs + held > 0);
     const limited = await store.limitedAccounts();
     const [{ used = 0, most = 0 } = {}] = await database.query<{ used: number; most: number }>(
@@ -112,7 +114,7 @@ export async function teamStatusCommand(flags: TeamFlags): Promise<number> {
         JSON.stringify({
           repo: settings.repo,
           workers,
-          runs: [...open],
+          runs: [...open.keys()],
           leases,
           queue,
           limited,
@@ -130,7 +132,7 @@ export async function teamStatusCommand(flags: TeamFlags): Promise<number> {
           workers.map((worker) => workerRow(worker, leases)),
         ),
       );
-    console.log(open.size === 0 ? "\nNo run is open." : `\nOpen runs: ${[...open].join(", ")}`);
+    console.log(open.size === 0 ? "\nNo run is open." : `\nOpen runs: ${[...open.keys()].join(", ")}`);
     for (const { queue: name, jobs, held } of queue) console.log(`  ${name}: ${jobs} waiting, ${held} held`);
     for (const { agent, account, until } of limited)
       console.log(`  ${agent} (${account}) is at its limit until ${until}`);
@@ -140,6 +142,15 @@ export async function teamStatusCommand(flags: TeamFlags): Promise<number> {
   } finally {
     await opened.value.close();
   }
+}
+
+/** How many of the newest runs are looked at. */
+const NEWEST = 50;
+
+/** A lease is remembered after it was given back; the journal says who has what now. */
+function holds(state: RunState | undefined, scope: string, worker: string): boolean {
+  const { conductor, holdings } = state?.team ?? {};
+  return (scope === "" ? conductor : holdings?.get(scope)?.worker) === worker;
 }
 
 function workerRow(
@@ -157,7 +168,7 @@ function workerRow(
       .join(", "),
     labels.join(", "),
     String(slots),
-    [...conducts, ...(phases.length > 0 ? [`last had ${phases.join(", ")}`] : [])].join("; "),
+    [...conducts, ...(phases.length > 0 ? [`works on ${phases.join(", ")}`] : [])].join("; "),
     `${seen.slice(0, 19).replace("T", " ")}${lost ? ", LOST" : ""}`,
   ];
 }
