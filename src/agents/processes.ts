@@ -20,6 +20,9 @@ interface Process {
 
 const POLITE_MS = 100;
 const LIMIT_MS = 20_000;
+/** So often nothing must be seen before it is believed. */
+const LOOKS = 2;
+const AGAIN_MS = 5;
 
 /**
  * Ends every process whose marker is accepted, and its descendants; resolves to how many there were. It stays until
@@ -29,9 +32,16 @@ export async function sweep(accepts: (marker: string) => boolean): Promise<numbe
   const ended = new Set<string>();
   const began = performance.now();
   let rounds = 0;
+  let unseen = 0;
   for (let spent = 0; spent < LIMIT_MS; spent = performance.now() - began) {
     const left = await findProcesses(accepts);
-    if (left.length === 0) break;
+    if (left.length === 0) {
+      // One that is just becoming another program has no environment for a moment.
+      if (++unseen === LOOKS) break;
+      await sleep(AGAIN_MS);
+      continue;
+    }
+    unseen = 0;
     for (const { pid, started } of left) {
       ended.add(`${pid}@${started}`);
       kill(pid, spent < POLITE_MS ? "SIGTERM" : "SIGKILL");
@@ -80,18 +90,25 @@ export async function findProcesses(accepts: (marker: string) => boolean): Promi
 }
 
 const AT_ONCE = 200;
+const MOST_LISTINGS = 20;
 /** The parent of all threads of the kernel. */
 const KERNEL = 2;
 
 /** Read directly: through the thread pool each of these small files costs five times as much. */
 async function linuxProcesses(accepts: (marker: string) => boolean): Promise<Process[]> {
   const found: Process[] = [];
-  for (const [index, name] of readdirSync("/proc").entries()) {
-    if (!/^\d+$/.test(name)) continue;
-    const candidate = linuxProcess(Number(name), accepts);
-    if (candidate !== undefined) found.push(candidate);
-    // A machine with thousands of them must not keep everyone else waiting.
-    if (index % AT_ONCE === AT_ONCE - 1) await new Promise((resolve) => setImmediate(resolve));
+  const looked = new Set<string>();
+  for (let listing = 0; listing < MOST_LISTINGS; listing++) {
+    // Whoever was born while the others were looked at may be the child of one that is gone by now.
+    const born = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && !looked.has(name));
+    if (born.length === 0) break;
+    for (const [index, name] of born.entries()) {
+      looked.add(name);
+      const candidate = linuxProcess(Number(name), accepts);
+      if (candidate !== undefined) found.push(candidate);
+      // A machine with thousands of them must not keep everyone else waiting.
+      if (index % AT_ONCE === AT_ONCE - 1) await new Promise((resolve) => setImmediate(resolve));
+    }
   }
   return found;
 }
