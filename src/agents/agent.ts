@@ -13,6 +13,7 @@
  * - normalise usage: what was cached is not in `input`, what was thought is in `output`;
  * - resolve `send` only when the agent is idle: its turn is over and no sub-agent or background task of it is left;
  * - ask `givesUp` before each retry that the agent makes by itself, and end the turn if told so;
+ * - bear to be closed in the middle of a turn: one that only retries is not waited for once its run is to stop;
  * - leave no process behind when `close` resolves.
  *
  * It must never throw from `send` or `close`: how a turn ended, a crash included, is a value. Its names for tools, its

@@ -16,7 +16,7 @@ import type { Chosen } from "../run/choosing.js";
 import type { Circle } from "../run/circles.js";
 import type { ToolKind, TurnEnd } from "../run/event.js";
 import { howToAllow } from "../run/refusals.js";
-import { givesUp } from "../run/retries.js";
+import { givesUp, isCalledOff } from "../run/retries.js";
 import { phaseOf } from "../run/state.js";
 import { type SegnoTools, segnoTools } from "../tools/tools.js";
 import { checkoutOf } from "./checkout.js";
@@ -82,7 +82,7 @@ export class LiveSession implements WarmSession {
     this.#at = { phase: place.phase, attempt: place.attempt, session: place.session };
     const { config } = held.run.state;
     this.#watch = new StuckWatch(config);
-    this.#watchdog = new Watchdog(config);
+    this.#watchdog = new Watchdog(config, () => isCalledOff(held.run.state, place.phase));
     this.#learned = learned;
     this.#meter = newMeter(config.context_limit, seenFirstPrompt(learned));
     this.#whole = this.#meter.window;
@@ -147,7 +147,7 @@ export class LiveSession implements WarmSession {
   /** One turn; what was said in the last one is forgotten. */
   async send(prompt: string, options?: { onlySegnoTools: boolean }): Promise<TurnEnd> {
     this.said = "";
-    const end = await this.#watchdog.over(this.agent.send(prompt, options));
+    const end = await this.#watchdog.over(this.agent.send(prompt, options), options?.onlySegnoTools);
     if (end.type === "too-long" && end.window !== undefined && end.window < this.#whole)
       this.#windowSeen(end.window, "the model refuses more");
     return end;
@@ -180,7 +180,10 @@ export class LiveSession implements WarmSession {
       observe: (observation) => this.#observe(observation),
       boundary: () => this.#boundary(),
       begins: (kind) => this.#begins(kind),
-      givesUp,
+      givesUp: (retry) => {
+        this.#watchdog.retries();
+        return givesUp(retry);
+      },
       mayCompact: () => {
         if (!handoversOn(this.#held.run.state.config)) return true;
         this.#held.run.append({ type: "compaction-blocked", ...this.#at });

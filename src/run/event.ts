@@ -54,6 +54,8 @@ export type TurnEnd =
   /** `until`: when a usage limit is lifted, where that is known. */
   | { type: "failed"; kind: FailedKind; message: string; until?: string | undefined }
   | { type: "timed-out"; what: "idle" | "tool"; message: string }
+  /** It only waited for its model, and nobody wants its work any more. */
+  | { type: "called-off"; message: string }
   | { type: "crashed"; message: string };
 
 /** `api`: may work later. `request`: this conversation cannot go on. `auth`, `model`: nothing will, until a person acts. */

@@ -305,6 +305,9 @@ export function decideSession(state: RunState, phase: WithAgent, session: Sessio
   switch (end.type) {
     case "crashed":
       return endWith(session, "crashed");
+    // Not its own end: its conversation goes on from there.
+    case "called-off":
+      return endWith(session, "killed");
     case "timed-out":
       return endWith(session, "timeout");
     case "failed":

@@ -6,6 +6,7 @@ import type { Behaviour } from "../../src/rehearsal/server.js";
 import { planFiles } from "../support/plans.js";
 import { type RehearsalOptions, rehearseWithClaude as rehearse } from "../support/rehearsal.js";
 import { git, scratchRepo } from "../support/scratch.js";
+import { expectStopsWhileWaiting } from "../support/stop-while-waiting.js";
 import { thorough } from "../support/thorough.js";
 
 const TASKS = 4;
@@ -115,6 +116,11 @@ describe.concurrent("API faults, with the real Claude Code", () => {
     expect(ended.run.of("session-ended")[0]).toMatchObject({ reason: "timeout" });
     expect(ended.run.of("session-ended")[0]?.message).toContain("a tool ran longer");
   });
+
+  test("a stop while the agent tries again by itself does not wait for it", () =>
+    expectStopsWhileWaiting("claude", "refused"));
+
+  thorough("a stop while the model is silent does not wait for it", () => expectStopsWhileWaiting("claude", "silent"));
 
   test("a refused model stops at once and says what to do", async () => {
     const gone: Reply = { type: "error", status: 404, error: "not_found_error", message: "model: claude-nope" };

@@ -9,6 +9,7 @@ import { planFiles } from "../support/plans.js";
 import { type RehearsalOptions, rehearse } from "../support/rehearsal.js";
 import { git, scratchRepo } from "../support/scratch.js";
 import { CODEX, OPENCODE } from "../support/segno.js";
+import { expectStopsWhileWaiting } from "../support/stop-while-waiting.js";
 
 const TASKS = 3;
 const ids = Array.from({ length: TASKS }, (_, n) => `1/1.${n + 1}`);
@@ -88,6 +89,13 @@ for (const [agent, program] of [
       expect(run.status).toBe("failed");
       expect(run.of("phase-failed")[0]).toMatchObject({ category: "agent_error", recommendation: "retry" });
     });
+
+    // Codex tries again for less than a second where it is refused.
+    test.skipIf(agent === "codex")("a stop while it tries again by itself does not wait for it", () =>
+      expectStopsWhileWaiting(agent, "refused"),
+    );
+
+    test("a stop while the model is silent does not wait for it", () => expectStopsWhileWaiting(agent, "silent"));
 
     test("nobody answers at all: the agent's own patience is cut off, and the phase fails", async () => {
       const url = "http://127.0.0.1:9";

@@ -274,6 +274,7 @@ const ENDS: TurnEnd[] = [
   { type: "crashed", message: "x" },
   { type: "stopped", why: "window-too-small" },
   { type: "failed", kind: "auth", message: "x" },
+  { type: "called-off", message: "x" },
 ];
 
 function turn(
@@ -286,7 +287,7 @@ function turn(
   const tasks = plan.phases.find((phase) => phase.id === place.phase)?.tasks ?? [];
   const task = tasks[choose(5)];
   if (task !== undefined) facts.push({ type: "progress-reported", ...place, message: "m", task: task.id });
-  const what = Math.max(0, choose(22) - 14);
+  const what = Math.max(0, choose(24) - 14);
   if (what === 0) facts.push({ type: "result-reported", ...place, result: result(choose(10), tasks) });
   facts.push({
     type: "turn-ended",
