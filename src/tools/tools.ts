@@ -100,6 +100,15 @@ export interface SegnoTools {
   call(name: string, input: unknown): Promise<ToolAnswer>;
 }
 
+/** The same tools, for whoever has to know that one of them was called. */
+export const noticed = (tools: SegnoTools, called: () => void): SegnoTools => ({
+  ...tools,
+  call: (name, input) => {
+    called();
+    return tools.call(name, input);
+  },
+});
+
 export function segnoTools(handlers: ToolHandlers): SegnoTools {
   return {
     list: TOOL_NAMES.map((name) => {

@@ -13,7 +13,10 @@ const GONE: Record<"refused" | "silent", Reply> = {
 };
 
 /** The run ends long before the agent's own patience would, and goes on in the same conversation when it is resumed. */
-export async function expectStopsWhileWaiting(agent: NonNullable<RehearsalOptions["agent"]>, how: keyof typeof GONE): Promise<void> {
+export async function expectStopsWhileWaiting(
+  agent: NonNullable<RehearsalOptions["agent"]>,
+  how: keyof typeof GONE,
+): Promise<void> {
   const repo = scratchRepo(planFiles([{ id: "1", tasks: 3, gates: ["true"] }]));
   let held: HeldRun | undefined;
   let [calls, tries, isGone] = [0, 0, true];

@@ -17,6 +17,7 @@ import {
 } from "@agentclientprotocol/sdk";
 import { isObject } from "../is-object.js";
 import { diesWithParent } from "../processes.js";
+import { exited } from "../within.js";
 import type { AcpError } from "./errors.js";
 import type { PermissionAnswer } from "./permission.js";
 
@@ -89,11 +90,7 @@ export class Connection {
   async end(): Promise<void> {
     const child = this.#child;
     child.stdin.end();
-    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
-      await Promise.race([
-        new Promise((resolve) => child.once("exit", resolve)),
-        new Promise((resolve) => setTimeout(resolve, SETTLE_MS).unref()),
-      ]);
+    await exited(SETTLE_MS, child);
     this.#connection.close();
   }
 }

@@ -19,10 +19,11 @@ import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { StopWhy, TurnEnd } from "../../run/event.js";
 import { mcpServer } from "../../tools/mcp.js";
 import { SERVER_NAME } from "../../tools/server-name.js";
-import { ONLY_SEGNO_TOOLS } from "../../tools/tools.js";
+import { noticed, ONLY_SEGNO_TOOLS } from "../../tools/tools.js";
 import type { AgentSession, PermissionLevel, SessionOptions } from "../agent.js";
 import { diesWithParent, MARKER, sweep } from "../processes.js";
 import { PromptQueue } from "../prompt-queue.js";
+import { settled } from "../within.js";
 import { failedKind, isLimitText, resetOf, windowIn } from "./errors.js";
 import { ClaudeStream } from "./stream.js";
 import { EDITING, isOurs, toolKind, toolName } from "./tools.js";
@@ -116,7 +117,7 @@ class ClaudeSession implements AgentSession {
   async close(): Promise<number> {
     this.#prompts.end();
     // Closing its input lets the agent write its transcript to the end; what is left after that is swept.
-    await Promise.race([this.#pump, new Promise((resolve) => setTimeout(resolve, SETTLE_MS).unref())]);
+    await settled(SETTLE_MS, this.#pump);
     this.#query?.close();
     return sweep((marker) => marker === this.#options.marker);
   }
@@ -124,13 +125,11 @@ class ClaudeSession implements AgentSession {
   #queryOptions(executable: string | undefined): Options {
     const options = this.#options;
     const model = options.model ?? (options.isolated ? REHEARSAL_MODEL : undefined);
-    const server = mcpServer({
-      ...options.tools,
-      call: (name, input) => {
+    const server = mcpServer(
+      noticed(options.tools, () => {
         this.#oursCalled = true;
-        return options.tools.call(name, input);
-      },
-    });
+      }),
+    );
     return {
       cwd: options.cwd,
       env: sessionEnv(options),

@@ -11,11 +11,11 @@
 
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import type { StopWhy, TurnEnd, Usage } from "../../run/event.js";
-import { ONLY_SEGNO_TOOLS, type SegnoTools } from "../../tools/tools.js";
+import { noticed, ONLY_SEGNO_TOOLS, type SegnoTools } from "../../tools/tools.js";
 import type { AgentSession, SessionOptions } from "../agent.js";
 import { diesWithParent, MARKER, sweep } from "../processes.js";
 import { openSessionDoor, type SessionDoor } from "../session-door.js";
-import { within } from "../within.js";
+import { exited, settled, within } from "../within.js";
 import { configArguments, HOOK_TOOL, modelOf, runsCommands, sandboxOf, TOKEN_VARIABLE } from "./config.js";
 import { type CodexError, failedEnd, failedKind } from "./errors.js";
 import { type Item, ItemStream, nameOf } from "./items.js";
@@ -69,10 +69,7 @@ class CodexSession implements AgentSession {
 
   async start(executable: string): Promise<void> {
     const { handlers, cwd } = this.#options;
-    this.#door = await openSessionDoor(
-      this.#tools(),
-      new Map([[HOOK_TOOL, (input) => this.#hook(input as HookInput)]]),
-    );
+    this.#door = await openSessionDoor(this.#tools, new Map([[HOOK_TOOL, (input) => this.#hook(input as HookInput)]]));
     const [program, leading] = diesWithParent(executable);
     const args = [...leading, "app-server", ...configArguments(this.#options, this.#door)];
     const env = { ...this.#options.env, [MARKER]: this.#options.marker, [TOKEN_VARIABLE]: this.#door.token };
@@ -141,25 +138,16 @@ class CodexSession implements AgentSession {
   async close(): Promise<number> {
     const child = this.#child;
     child?.stdin.end();
-    if (child !== undefined && child.exitCode === null)
-      await Promise.race([
-        new Promise((resolve) => child.once("exit", resolve)),
-        new Promise((resolve) => setTimeout(resolve, SETTLE_MS).unref()),
-      ]);
+    await exited(SETTLE_MS, child);
     const swept = await sweep((marker) => marker === this.#options.marker);
     await this.#door?.close();
     return swept;
   }
 
-  #tools(): SegnoTools {
-    const { tools } = this.#options;
-    return {
-      ...tools,
-      call: (name, input) => {
-        this.#oursCalled = true;
-        return tools.call(name, input);
-      },
-    };
+  get #tools(): SegnoTools {
+    return noticed(this.#options.tools, () => {
+      this.#oursCalled = true;
+    });
   }
 
   async #hook(given: HookInput): Promise<string> {
@@ -195,7 +183,7 @@ class CodexSession implements AgentSession {
     const turn = this.#turn;
     if (turn === undefined || this.#rpc === undefined) return;
     await this.#rpc.request("turn/interrupt", { threadId: this.#thread, turnId: turn.id }).catch(() => {});
-    await Promise.race([turn.over, new Promise((resolve) => setTimeout(resolve, SETTLE_MS).unref())]);
+    await settled(SETTLE_MS, turn.over);
   }
 
   #afterCall({ usage, status }: HookInput): void {

@@ -12,7 +12,7 @@ import type { StopWhy, TurnEnd } from "../../run/event.js";
 import { ONLY_SEGNO_TOOLS } from "../../tools/tools.js";
 import type { AgentSession, SessionOptions } from "../agent.js";
 import { findProcesses, MARKER, sweep } from "../processes.js";
-import { within } from "../within.js";
+import { settled, within } from "../within.js";
 import { type CopilotError, failedEnd, failedKind } from "./errors.js";
 import { EventStream } from "./events.js";
 import { providerOf } from "./provider.js";
@@ -162,11 +162,7 @@ class CopilotSession implements AgentSession {
     const client = this.#client;
     this.#client = undefined;
     clearInterval(this.#watching);
-    if (client !== undefined)
-      await Promise.race([
-        client.stop().catch(() => {}),
-        new Promise((resolve) => setTimeout(resolve, SETTLE_MS).unref()),
-      ]);
+    await settled(SETTLE_MS, client?.stop());
     const swept = await sweep((marker) => marker === this.#options.marker);
     // What is left of its connection is not waited for.
     if (client !== undefined) await client.forceStop().catch(() => {});
@@ -209,10 +205,9 @@ class CopilotSession implements AgentSession {
     const aborted = new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       signal.addEventListener("abort", () => resolve(), { once: true });
-      setTimeout(resolve, SETTLE_MS).unref();
     });
     await this.#session?.abort().catch(() => {});
-    await aborted;
+    await settled(SETTLE_MS, aborted);
     throw new Error("Segno stopped the turn");
   }
 

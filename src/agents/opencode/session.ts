@@ -12,11 +12,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import type { StopWhy, TurnEnd } from "../../run/event.js";
-import { ONLY_SEGNO_TOOLS, type SegnoTools } from "../../tools/tools.js";
+import { noticed, ONLY_SEGNO_TOOLS, type SegnoTools } from "../../tools/tools.js";
 import type { AgentSession, SessionOptions } from "../agent.js";
 import { HOOK_TOOL } from "../hook-script.js";
 import { diesWithParent, MARKER, sweep } from "../processes.js";
 import { openSessionDoor, type SessionDoor } from "../session-door.js";
+import { exited, settled } from "../within.js";
 import { Api, ApiError, freePort } from "./api.js";
 import { environment, modelOf, seedHome } from "./config.js";
 import { failedEnd, retryOf } from "./errors.js";
@@ -66,7 +67,7 @@ class OpencodeSession implements AgentSession {
     if (isolated && env.HOME !== undefined) seedHome(env.HOME);
     const hook = async (input: Record<string, unknown>): Promise<string> =>
       JSON.stringify(await this.#hook(input as unknown as HookInput));
-    this.#door = await openSessionDoor(this.#tools(), new Map([[HOOK_TOOL, hook]]));
+    this.#door = await openSessionDoor(this.#tools, new Map([[HOOK_TOOL, hook]]));
     const { folder, file } = writePlugin(this.#door);
     this.#folder = folder;
     const password = randomBytes(24).toString("base64url");
@@ -164,26 +165,17 @@ class OpencodeSession implements AgentSession {
   async close(): Promise<number> {
     const child = this.#child;
     child?.kill("SIGTERM");
-    if (child !== undefined && child.exitCode === null && child.signalCode === null)
-      await Promise.race([
-        new Promise((resolve) => child.once("exit", resolve)),
-        new Promise((resolve) => setTimeout(resolve, SETTLE_MS).unref()),
-      ]);
+    await exited(SETTLE_MS, child);
     const swept = await sweep((marker) => marker === this.#options.marker);
     await this.#door?.close();
     if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });
     return swept;
   }
 
-  #tools(): SegnoTools {
-    const { tools } = this.#options;
-    return {
-      ...tools,
-      call: (name, input) => {
-        this.#oursCalled = true;
-        return tools.call(name, input);
-      },
-    };
+  get #tools(): SegnoTools {
+    return noticed(this.#options.tools, () => {
+      this.#oursCalled = true;
+    });
   }
 
   async #hook(given: HookInput): Promise<HookAnswer> {
@@ -217,7 +209,7 @@ class OpencodeSession implements AgentSession {
 
   async #abort(): Promise<void> {
     const aborted = this.#api?.post(`/session/${this.#id}/abort`).catch(() => {});
-    await Promise.race([aborted, new Promise((resolve) => setTimeout(resolve, SETTLE_MS).unref())]);
+    await settled(SETTLE_MS, aborted);
   }
 
   /** Everything that is over and was not reported. */
