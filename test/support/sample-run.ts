@@ -185,6 +185,34 @@ export const SAMPLE_QUESTION: Fact = {
 };
 
 /** Writes it as a run of this repository; `held`: as one that somebody conducts, which is this process. */
+/** Its second phase, after a gate that did not pass. */
+export const SAMPLE_FAILURE: readonly Fact[] = [
+  {
+    type: "gate-finished",
+    command: "2/a1/gate/r0/g",
+    phase: "2",
+    attempt: 1,
+    gate: "g",
+    name: "tests",
+    round: 0,
+    passed: false,
+    exit: 1,
+    ms: 1,
+    why: "exit 1",
+    output: "sha256:",
+    tail: "AssertionError: expected 9998 to be 10000",
+  },
+  {
+    type: "phase-failed",
+    phase: "2",
+    attempt: 1,
+    category: "gate_failed",
+    message: "tests",
+    recommendation: "ask",
+  },
+  { type: "run-failed", phases: ["2"] },
+];
+
 export async function writeSample(top: string, facts: readonly Fact[], held = false): Promise<void> {
   prepareSegnoFolder(top);
   let seconds = 0;

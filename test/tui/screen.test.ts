@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { eventually } from "../support/eventually.js";
 import { planFiles } from "../support/plans.js";
 import { inPty, type Pty, pidFile } from "../support/pty.js";
-import { SAMPLE_QUESTION, sampleFacts, writeSample } from "../support/sample-run.js";
+import { SAMPLE_FAILURE, SAMPLE_QUESTION, sampleFacts, writeSample } from "../support/sample-run.js";
 import { git, scratchRepo } from "../support/scratch.js";
 import { latch, SEGNO, site } from "../support/segno.js";
 
@@ -168,26 +168,7 @@ describe.concurrent("the live screen, in a pseudo-terminal", () => {
 
   test("a failed phase shows what its gate printed last", async () => {
     const repo = scratchRepo({});
-    const place = { phase: "2", attempt: 1 } as const;
-    await writeSample(repo, [
-      ...sampleFacts(),
-      {
-        type: "gate-finished",
-        command: "2/a1/gate/r0/g",
-        ...place,
-        gate: "g",
-        name: "tests",
-        round: 0,
-        passed: false,
-        exit: 1,
-        ms: 1,
-        why: "exit 1",
-        output: "sha256:",
-        tail: "AssertionError: expected 9998 to be 10000",
-      },
-      { type: "phase-failed", ...place, category: "gate_failed", message: "tests", recommendation: "ask" },
-      { type: "run-failed", phases: ["2"] },
-    ]);
+    await writeSample(repo, [...sampleFacts(), ...SAMPLE_FAILURE]);
     const env = { PATH: process.env.PATH ?? "", HOME: repo };
     const pty = inPty([process.execPath, SEGNO, "watch"], { cwd: repo, env, columns: 80, rows: 24 });
     const frame = await pty.until((lines) => lines.some((line) => line.includes("│ AssertionError")), "the reason");

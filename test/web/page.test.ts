@@ -8,7 +8,7 @@ import { readConversation } from "../../src/rehearsal/conversation.js";
 import { call, message } from "../../src/rehearsal/reply.js";
 import { CHROMIUM, expectAccessible, openBrowser, watchRequests } from "../support/browser.js";
 import { planFiles } from "../support/plans.js";
-import { sampleFacts, writeSample } from "../support/sample-run.js";
+import { SAMPLE_FAILURE, sampleFacts, writeSample } from "../support/sample-run.js";
 import { scratchFolder, scratchRepo } from "../support/scratch.js";
 import { type Running, type Site, site } from "../support/segno.js";
 import { TOOL_PREFIX } from "../support/tool-prefix.js";
@@ -173,26 +173,7 @@ describe.skipIf(CHROMIUM === undefined)("the web page, in Chromium", () => {
 
   test("a run that failed: why comes first, with what the gate printed; on a phone the plan stacks", async () => {
     const repo = scratchRepo({});
-    const place = { phase: "2", attempt: 1 } as const;
-    await writeSample(repo, [
-      ...sampleFacts(),
-      {
-        type: "gate-finished",
-        command: "2/a1/gate/r0/g",
-        ...place,
-        gate: "g",
-        name: "tests",
-        round: 0,
-        passed: false,
-        exit: 1,
-        ms: 1,
-        why: "exit 1",
-        output: "sha256:",
-        tail: "AssertionError: expected 9998 to be 10000",
-      },
-      { type: "phase-failed", ...place, category: "gate_failed", message: "tests", recommendation: "ask" },
-      { type: "run-failed", phases: ["2"] },
-    ]);
+    await writeSample(repo, [...sampleFacts(), ...SAMPLE_FAILURE]);
     const file = join(scratchFolder(), "failed.html");
     const looked = await site({ repo });
     expect((await looked.segno(["report", "--html", file]).ended).code).toBe(0);
