@@ -27,7 +27,7 @@ export interface Machine {
 }
 
 /** One clone for all phases; agents work in worktrees of it. */
-export function workClone({ folder, url }: Machine): Promise<Git> {
+export function workClone({ folder, url, say }: Machine): Promise<Git> {
   const place = join(folder, "work");
   return oneAtATime(place, async () => {
     dropLocks(folder);
@@ -36,6 +36,7 @@ export function workClone({ folder, url }: Machine): Promise<Git> {
       const draft = `${place}.draft`;
       rmSync(draft, { recursive: true, force: true });
       mkdirSync(folder, { recursive: true });
+      say("clones the repository, once: its first phase begins when that is done");
       await new Git(folder).raw(["clone", "--quiet", "--no-checkout", url, draft]);
       renameSync(draft, place);
     }

@@ -130,6 +130,7 @@ async function repositoryOf(flags: WorkerFlags): Promise<Result<string>> {
         );
   }
   mkdirSync(folder, { recursive: true });
+  console.error("Cloning the repository …");
   const cloned = await new Git(folder).attempt(["clone", "--quiet", "--", flags.repo, folder]);
   return cloned.ok
     ? good(folder)
