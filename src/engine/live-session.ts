@@ -6,7 +6,7 @@
 import type { Agent, AgentSession, Observation, SessionHandlers } from "../agents/agent.js";
 import { type Learned, seenFirstPrompt } from "../context/forecast.js";
 import { expectedGrowth, largeResult, type Meter, meter, newMeter, readMeter } from "../context/meter.js";
-import { handoverPoint, handoversOn, type Limits, type NaturalBoundary, newWarnings } from "../context/policy.js";
+import { handoversOn, type NaturalBoundary, newWarnings } from "../context/policy.js";
 import { costAt } from "../context/prices.js";
 import { StuckWatch } from "../handover/stuck.js";
 import { TOOL_ANSWERS } from "../handover/tool-answers.js";
@@ -24,11 +24,11 @@ import type { HeldRun, WarmSession } from "./held-run.js";
 import { LookOut } from "./look-out.js";
 import { markerOf } from "./marker.js";
 import { type ReportPlace, Reports } from "./reports.js";
+import { SessionWindow } from "./session-window.js";
 import { Watchdog } from "./watchdog.js";
 
 const MOST_REFUSED_BATCHES = 3;
 const MOST_SAID = 40_000;
-const MUCH_EARLIER = 0.9;
 /** Tools that change nothing. */
 const LOOKS: ReadonlySet<ToolKind> = new Set(["read", "search", "web"]);
 const PROGRESS_SKILL = /^\/?(?:debussy|segno)-progress\b[:\s]*(.*)$/i;
@@ -52,9 +52,7 @@ export class LiveSession implements WarmSession {
   readonly tools: SegnoTools;
   #agent: AgentSession | undefined;
   #meter: Meter;
-  /** All that the model takes, whatever counts as the window here. */
-  #whole: number;
-  #compactAt: number | undefined;
+  readonly #window: SessionWindow;
   #model: string | undefined;
   readonly #learned: Learned;
   #toolCalls = 0;
@@ -85,7 +83,7 @@ export class LiveSession implements WarmSession {
     this.#watchdog = new Watchdog(config, () => isCalledOff(held.run.state, place.phase));
     this.#learned = learned;
     this.#meter = newMeter(config.context_limit, seenFirstPrompt(learned));
-    this.#whole = this.#meter.window;
+    this.#window = new SessionWindow(held, place, agent, learned, this.#meter.window);
     this.#reports = new Reports(held, place, {
       progressed: (isStep) => {
         this.#watch.progressed();
@@ -148,8 +146,8 @@ export class LiveSession implements WarmSession {
   async send(prompt: string, options?: { onlySegnoTools: boolean }): Promise<TurnEnd> {
     this.said = "";
     const end = await this.#watchdog.over(this.agent.send(prompt, options), options?.onlySegnoTools);
-    if (end.type === "too-long" && end.window !== undefined && end.window < this.#whole)
-      this.#windowSeen(end.window, "the model refuses more");
+    if (end.type === "too-long" && end.window !== undefined && end.window < this.#window.whole)
+      this.#windowIs(this.#window.seen(end.window, "the model refuses more", this.#model));
     return end;
   }
 
@@ -211,12 +209,9 @@ export class LiveSession implements WarmSession {
         run.append({ type: "session-ready", ...this.#at, agentSession, model });
         return;
       }
-      case "window": {
-        const seen = this.#learned.windows?.[this.#windowKey] ?? Number.POSITIVE_INFINITY;
-        this.#compactAt = observation.compactAt;
-        this.#windowKnown(Math.min(observation.window || this.#whole, seen));
+      case "window":
+        this.#windowIs(this.#window.told(observation.window, observation.compactAt, this.#model));
         return;
-      }
       case "call": {
         const { id, model, usage, subagent } = observation;
         const reading = readMeter(this.#meter);
@@ -245,9 +240,8 @@ export class LiveSession implements WarmSession {
         return;
       case "compacted":
         run.append({ type: "compacted", ...this.#at, before: observation.before, after: observation.after });
-        // Far below where it should: the window is not what it was said to be.
-        if (observation.before > 0 && observation.before < (this.#compactAt ?? this.#whole) * MUCH_EARLIER)
-          this.#windowSeen(observation.before, "the agent compacted its context there");
+        if (this.#window.isMuchEarlier(observation.before))
+          this.#windowIs(this.#window.seen(observation.before, "the agent compacted its context there", this.#model));
         return;
       case "said":
         if (this.said.length < MOST_SAID) this.said += `${this.said === "" ? "" : "\n\n"}${observation.text}`;
@@ -324,7 +318,7 @@ export class LiveSession implements WarmSession {
     return {
       ...this.#at,
       reading: readMeter(this.#meter),
-      limits: { ...this.#limits, reserve: largeResult(this.#meter) },
+      limits: this.#window.limits(largeResult(this.#meter)),
       firstPrompt: this.#resumed ? undefined : this.#meter.first,
       firstSeen: this.#meter.first,
       growth: expectedGrowth(this.#meter),
@@ -369,37 +363,8 @@ export class LiveSession implements WarmSession {
     this.#held.run.append({ type: "progress-reported", ...this.#at, message, task });
   }
 
-  get #limits(): Limits {
-    return { window: this.#meter.window, whole: this.#whole, compactAt: this.#compactAt, reserve: 0 };
-  }
-
-  /** How large the window is, and so where the session is handed over. */
-  #windowKnown(whole: number): void {
-    const { run } = this.#held;
-    const { config } = run.state;
-    this.#whole = whole;
-    const window = Math.min(whole, config.context_limit ?? Number.POSITIVE_INFINITY);
+  #windowIs(window: number): void {
     this.#meter = meter(this.#meter, { type: "window", window });
-    const { tokens, rule } = handoverPoint(config, this.#limits);
-    const soft = config.context_policy === "restart" ? config.context_soft : "off";
-    const hands = handoversOn(config) ? { tokens: Math.round(tokens), rule, soft } : undefined;
-    run.append({ type: "window-known", ...this.#at, window, whole, compactAt: this.#compactAt, hands });
-  }
-
-  /** It is smaller than it was said to be: that counts from now on, for this model and this account. */
-  #windowSeen(tokens: number, why: string): void {
-    const { run, store } = this.#held;
-    run.warn(
-      `The window of ${this.#model ?? "the model"} is ${tokens} tokens here, not ${this.#whole}: ${why}. That counts from now on.`,
-    );
-    // It only ever helps: a run does not end for it.
-    const learned = { firstPrompts: [], samples: [], windows: { [this.#windowKey]: tokens } };
-    store.learn(this.#who.name, learned).catch(() => {});
-    this.#windowKnown(tokens);
-  }
-
-  get #windowKey(): string {
-    return `${this.#model ?? ""} ${this.#who.account(this.#held.agentEnv)}`.trim();
   }
 
   #warn(): void {
