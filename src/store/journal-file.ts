@@ -108,7 +108,9 @@ export class FileJournal implements Journal {
   #ino: number;
   #seq: number;
   #sum: string;
+  /** When the last event was, in both ways: many come in one millisecond. */
   #last = "";
+  #lastMs = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #length: number;
   /** What it ended with, if it can be written no more. */
@@ -135,6 +137,7 @@ export class FileJournal implements Journal {
     this.#seq = at.seq;
     this.#sum = at.sum;
     this.#last = at.last;
+    if (at.last !== "") this.#lastMs = Date.parse(at.last);
   }
 
   append(facts: readonly Fact[]): RunEvent[] {
@@ -161,9 +164,10 @@ export class FileJournal implements Journal {
     if (this.#broken !== undefined) throw this.#broken;
     // Its descriptor may be another file's by now.
     if (this.#closed) throw new Error("the journal is closed");
-    let at = this.#options.now().toISOString();
+    const now = this.#options.now();
+    const ms = now.getTime();
     // A clock that was set back does not turn the order of events round.
-    if (at < this.#last) at = this.#last;
+    const at = ms > this.#lastMs ? now.toISOString() : this.#last;
     const events: RunEvent[] = [];
     let lines = "";
     let sum = this.#sum;
@@ -180,6 +184,7 @@ export class FileJournal implements Journal {
     this.#sum = sum;
     this.#seq += events.length;
     this.#last = at;
+    this.#lastMs = Math.max(ms, this.#lastMs);
     this.#dirty = true;
     for (const watcher of this.#watchers) {
       try {
