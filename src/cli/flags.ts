@@ -12,7 +12,10 @@ export const contextFlags = (command: Command): Command =>
     .option("--context-limit <tokens>", "cap the context window")
     .option("--context-threshold <percent>", "hand over at this percentage of the window (default 80)")
     .option("--context-policy <policy>", "at the threshold: restart (default), ask, observe or stop")
-    .option("--context-soft <percent>", "from here hand over at natural boundaries (default 65), or auto")
+    .option(
+      "--context-soft <percent>",
+      "hand over after a finished task: from this percentage on, or auto (default): where it is cheaper",
+    )
     .option("--max-restarts <n>", "handovers in a row without a finished task before a phase fails (default 3)");
 
 /** How a plan is read. */

@@ -29,6 +29,8 @@ import { Watchdog } from "./watchdog.js";
 
 const MOST_REFUSED_BATCHES = 3;
 const MOST_SAID = 40_000;
+/** Once or twice is nothing to tell of. */
+const SAYS_RETRIES_FROM = 3;
 /** Tools that change nothing. */
 const LOOKS: ReadonlySet<ToolKind> = new Set(["read", "search", "web"]);
 const PROGRESS_SKILL = /^\/?(?:debussy|segno)-progress\b[:\s]*(.*)$/i;
@@ -180,6 +182,11 @@ export class LiveSession implements WarmSession {
       begins: (kind) => this.#begins(kind),
       givesUp: (retry) => {
         this.#watchdog.retries();
+        if (retry.attempt >= SAYS_RETRIES_FROM)
+          this.#held.run.warn(
+            `${this.#who.title} gets no answer from its model and tries again by itself: ${retry.message || retry.kind}.`,
+            this.#place.phase,
+          );
         return givesUp(retry);
       },
       mayCompact: () => {

@@ -9,6 +9,7 @@ import { width as columns } from "../view/width.js";
 export const SYMBOLS: Record<BoardPhase["status"], string> = {
   pending: "○",
   running: "◐",
+  stopped: "◐",
   done: "●",
   failed: "✗",
   skipped: "»",

@@ -39,7 +39,14 @@ export interface ScreenProps {
 
 type Mode = { type: "watching" } | { type: "quitting" } | { type: "skipping" };
 
-const COLOURS = { pending: "gray", running: "cyan", done: "green", failed: "red", skipped: "yellow" } as const;
+const COLOURS = {
+  pending: "gray",
+  running: "cyan",
+  stopped: "yellow",
+  done: "green",
+  failed: "red",
+  skipped: "yellow",
+} as const;
 
 export function Screen({ subscribe, board: current, said, interrupted, actions, canDetach, now }: ScreenProps) {
   const { stdout } = useStdout();

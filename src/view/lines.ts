@@ -174,10 +174,7 @@ export function lineOf(event: RunEvent): Line | undefined {
     case "compacted":
       return line("!", `the agent compacted its context at ${thousands(event.before)} tokens`);
     case "session-ended":
-      return line(
-        "●",
-        `session ended: ${event.reason}${event.swept > 0 ? `, ${event.swept} processes ended with it` : ""}`,
-      );
+      return line("●", sessionEndedText(event));
     case "gate-finished":
       return line(
         event.passed ? "✓" : "✗",
@@ -304,4 +301,10 @@ export function lineOf(event: RunEvent): Line | undefined {
     default:
       return event satisfies never;
   }
+}
+
+/** Where Segno called it off, its own message says why. */
+function sessionEndedText({ reason, message, swept }: FactOf<"session-ended">): string {
+  const why = reason === "killed" && message !== undefined ? `: ${message}` : "";
+  return `session ended: ${reason}${why}${swept > 0 ? `, ${swept} processes ended with it` : ""}`;
 }

@@ -4,7 +4,8 @@ import { isAttempted, leftBy, type PhaseState, waiting } from "../run/phase.js";
 import { openQuestions } from "../run/questions.js";
 import type { RunState } from "../run/state.js";
 
-export type PhaseStatus = "pending" | "running" | "done" | "failed" | "skipped";
+/** `stopped`: begun, and its run came to rest in the middle of it. */
+export type PhaseStatus = "pending" | "running" | "stopped" | "done" | "failed" | "skipped";
 
 export interface PhaseStanding {
   id: string;
@@ -139,7 +140,7 @@ export function statusWords({
   return questions.length > 0 && !isWorking ? "waits for you" : status;
 }
 
-export const STATUS: Record<PhaseState["step"], PhaseStatus> = {
+const STATUS: Record<PhaseState["step"], PhaseStatus> = {
   waiting: "pending",
   starting: "running",
   working: "running",
@@ -162,7 +163,7 @@ function standingOfPhase(state: RunState, planned: Phase): PhaseStanding {
   return {
     id,
     title,
-    status: isQueued(state, id, phase) ? "pending" : STATUS[phase.step],
+    status: statusOf(state, id, phase),
     verified: phase.step === "done" && phase.verified,
     commits: leftBy(phase).commits,
     tasks: { done: tasksDone.length, total: tasks.length },
@@ -177,6 +178,12 @@ function standingOfPhase(state: RunState, planned: Phase): PhaseStanding {
     worker: state.team?.holdings.get(id)?.worker,
     live: "next" in phase && phase.next.type === "running" ? phase.next.session : undefined,
   };
+}
+
+function statusOf(state: RunState, id: string, phase: PhaseState): PhaseStatus {
+  if (isQueued(state, id, phase)) return "pending";
+  const status = STATUS[phase.step];
+  return status === "running" && state.status !== "running" ? "stopped" : status;
 }
 
 /** It is offered to the team, and nobody has it yet. */

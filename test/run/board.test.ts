@@ -20,10 +20,11 @@ function expectSame(board: Board, state: RunState): void {
     expect(board.questions.map(({ id, until }) => [id, until])).toEqual(open.map(({ id, until }) => [id, until]));
   } else expect(board.questions).toEqual([]);
   expect(board.phases.map(({ id }) => id)).toEqual(state.plan.phases.map(({ id }) => id));
+  const begun = state.status === "running" ? "running" : "stopped";
   for (const phase of board.phases) {
     const now = state.phases.get(phase.id);
     if (now === undefined) throw new Error(`no phase ${phase.id}`);
-    const expected = OVER.includes(now.step) ? now.step : now.step === "waiting" ? "pending" : "running";
+    const expected = OVER.includes(now.step) ? now.step : now.step === "waiting" ? "pending" : begun;
     expect(phase.status).toBe(expected);
     expect(phase.failure?.category).toBe(now.step === "failed" ? now.failure.category : undefined);
     expect(phase.verified).toBe(now.step === "done" && now.verified);

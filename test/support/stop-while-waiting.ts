@@ -19,7 +19,8 @@ export async function expectStopsWhileWaiting(
 ): Promise<void> {
   const repo = scratchRepo(planFiles([{ id: "1", tasks: 3, gates: ["true"] }]));
   let held: HeldRun | undefined;
-  let [calls, tries, isGone] = [0, 0, true];
+  let [calls, isGone] = [0, true];
+  const stop = (): void => held?.run.append({ type: "stop-requested", by: "test", cause: "asked" });
   const run = await rehearse({
     repo,
     agent,
@@ -28,9 +29,11 @@ export async function expectStopsWhileWaiting(
     },
     behave: (request, worker) => {
       if ((request.tools ?? []).length === 0 || ++calls < 3 || !isGone) return worker(request);
-      if (++tries === (how === "refused" ? 2 : 1))
-        held?.run.append({ type: "stop-requested", by: "test", cause: "asked" });
+      if (how === "silent") stop();
       return GONE[how];
+    },
+    onEvent: (event) => {
+      if (event.type === "warned" && event.message.includes("tries again by itself")) setImmediate(stop);
     },
   });
   expect(run.status).toBe("stopped");

@@ -41,6 +41,7 @@ function place(phases: readonly BoardPhase[]): Map<string, Placed> {
 const SYMBOLS: Record<BoardPhase["status"], string> = {
   pending: "○",
   running: "◐",
+  stopped: "◐",
   done: "●",
   failed: "✗",
   skipped: "»",
