@@ -167,7 +167,7 @@ export async function crashAt(
     expect(treeOf(place.repo)).toBe(truth.tree);
     return { redone: [], first, resumed: first };
   }
-  if (signal === "SIGKILL") expect(first.signal).toBe("SIGKILL");
+  if (signal === "SIGKILL") expect(first.signal, first.stdout.slice(-20_000) + first.stderr).toBe("SIGKILL");
   if (signal !== "SIGKILL") expect(first.code, first.stdout.slice(-2_000) + first.stderr).toBe(3);
   const resumed = byItself
     ? await revived(place.repo)
