@@ -165,14 +165,12 @@ export async function recordStart(run: LiveRun, store: Store, starting: Starting
     head,
     takenAsDone: done,
     leftOut: options.only === undefined ? [] : open.filter((phase) => !options.only?.includes(phase)),
-    tasksInGit: {
-      ...inGit,
-      ...Object.fromEntries(left.map(([phase, handoff]) => tasksOf(plan, phase, handoff, inGit))),
-    },
+    tasksInGit: tasksDoneBefore(plan, open, { inGit, left: new Map(left), ticks: options.force !== true }),
     handoffs: Object.fromEntries(left.map(([phase, { text }]) => [phase, run.putBlob(text)])),
   });
   if (tried.results.length > 0) run.append({ type: "gates-baselined", results: tried.results });
   for (const message of tried.notices) run.warn(message);
+  if (options.force !== true) sayTicked(run, plan, open);
   for (const [phase, { file }] of left)
     run.warn(`Phase ${phase} goes on from ${file}, which an earlier run left.`, phase);
   const chosen = plan.phases.filter(
@@ -230,11 +228,27 @@ export async function withFoundGates(
     : { options, parsed, tried: nothing };
 }
 
-/** Tasks that a handoff calls completed, beside those that commits show. */
-function tasksOf(plan: Plan, phase: string, handoff: Handoff, inGit: Record<string, string[]>): [string, string[]] {
-  const known = plan.phases.find((candidate) => candidate.id === phase)?.tasks.map((task) => task.id) ?? [];
-  const done = new Set([...(inGit[phase] ?? []), ...handoff.tasks_completed]);
-  return [phase, known.filter((task) => done.has(task))];
+/** What is done already of phases that are open: commits or a handoff say so, or the user's own tick. */
+function tasksDoneBefore(
+  plan: Plan,
+  open: readonly string[],
+  { inGit, left, ticks }: { inGit: Record<string, string[]>; left: ReadonlyMap<string, Handoff>; ticks: boolean },
+): Record<string, string[]> {
+  const before = plan.phases.flatMap(({ id, tasks }) => {
+    const named = new Set([...(inGit[id] ?? []), ...(left.get(id)?.tasks_completed ?? [])]);
+    const done = tasks.filter((task) => (ticks && task.ticked) || named.has(task.id)).map((task) => task.id);
+    return open.includes(id) && done.length > 0 ? [[id, done] as const] : [];
+  });
+  return Object.fromEntries(before);
+}
+
+function sayTicked(run: LiveRun, plan: Plan, open: readonly string[]): void {
+  for (const { id, tasks } of plan.phases) {
+    const ticked = tasks.filter((task) => task.ticked).map((task) => task.id);
+    if (!open.includes(id) || ticked.length === 0) continue;
+    const what = `${ticked.length === 1 ? "Task" : "Tasks"} ${ticked.join(", ")}`;
+    run.warn(`${what} of phase ${id}: ticked in the plan, so taken as done (--force does them again).`, id);
+  }
 }
 
 /** A tree with changes of the user's is refused at the start: they could not always be told from the phase's. */

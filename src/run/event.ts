@@ -111,7 +111,7 @@ export type Fact =
       takenAsDone: string[];
       /** Phases the user did not select. */
       leftOut: string[];
-      /** Tasks that commits of an earlier run show as done, by phase. */
+      /** Tasks of open phases that are done already, by phase: commits of an earlier run say so, or the user ticked them. */
       tasksInGit: Record<string, string[]>;
       /** What an earlier run left for phases it could not finish. */
       handoffs?: Record<string, BlobRef> | undefined;

@@ -10,6 +10,17 @@ import { git, scratchRepo } from "../support/scratch.js";
 const replaceIn = (repo: string, file: string, from: string, to: string) =>
   writeFileSync(join(repo, file), readFileSync(join(repo, file), "utf8").replace(from, to));
 
+test("what the user ticked before the run is done: it is said, told to the agent, and not done again", async () => {
+  const files = planFiles([{ id: "1", tasks: 3 }]);
+  const ticked = (files["plan/phase-1.md"] ?? "").replace("- [ ] 1.2:", "- [x] 1.2:");
+  const run = await rehearse({ repo: scratchRepo({ ...files, "plan/phase-1.md": ticked }) });
+  expect(run.status).toBe("completed");
+  expect(run.done).toEqual(["1/1.1", "1/1.3"]);
+  expect(run.of("warned").map(({ message }) => message)).toContain(
+    "Task 1.2 of phase 1: ticked in the plan, so taken as done (--force does them again).",
+  );
+});
+
 describe.concurrent("a plan that changes while it runs", () => {
   test("the user's edits between phases count: a new task, a new phase; what contradicts is said and changes nothing", async () => {
     const repo = scratchRepo(planFiles([{ id: "1" }, { id: "2", dependsOn: ["1"] }]));
