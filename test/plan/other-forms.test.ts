@@ -114,6 +114,94 @@ describe("Kiro and cc-sdd", () => {
     expect(tasksOf(again)).toEqual(tasksOf(plan));
   });
 
+  test("sub-tasks that stand beside their parent with its number are its tasks, as cc-sdd writes them", () => {
+    const source = `# Implementation Plan
+
+- [ ] 1. Foundation
+- [ ] 1.1 (P) Set up the store
+  - Create the schema
+  - _Requirements: 1.2_
+  - _Boundary: src/store.ts_
+- [x] 1.2 Read the settings
+- [ ] 2. Form
+- [ ] 2.1 Draw it
+  - _Depends: 1.1_
+`;
+    const { plan, diagnostics } = parsed(KIRO, { ...KIRO_FILES, [KIRO]: source });
+    expect(brief(plan)).toEqual([
+      ["1", "Foundation", ""],
+      ["2", "Form", "1"],
+    ]);
+    expect(tasksOf(plan)).toEqual([["1.1", "1.2"], ["2.1"]]);
+    expect(plan.phases[0]).toMatchObject({
+      files: ["src/store.ts"],
+      criteria: ["1.2 WHEN it is unknown THEN the system SHALL say so"],
+    });
+    expect(plan.phases[0]?.text).toContain("Create the schema");
+    expect(plan.phases[0]?.text).not.toContain("2.1");
+    expect(diagnostics.filter(({ message }) => message.includes("looks like a box"))).toEqual([]);
+    const marked = markPlanFile(plan, KIRO, source, { phase: "1", status: "done", tasksDone: ["1.1", "1.2"] });
+    expect(marked).toBe(source.replace("[ ] 1. ", "[x] 1. ").replace("[ ] 1.1", "[x] 1.1"));
+  });
+
+  test("a parent that is optional, or has only optional sub-tasks, is left out whole, and nobody waits for it", () => {
+    const source = `# Implementation Plan
+
+- [ ] 1. Build
+- [ ]* 2. Measure it
+- [ ] 3. Test more
+  - [ ]* 3.1 Property tests
+- [ ] 4. Checkpoint - all tests pass
+- [ ] 5. Ship
+`;
+    const { plan, diagnostics } = parsed("tasks.md", { "tasks.md": source }, { testCommand: "npm test" });
+    expect(brief(plan)).toEqual([
+      ["1", "Build", ""],
+      ["5", "Ship", "1"],
+    ]);
+    expect(plan.phases[0]?.leftOut?.map(({ id }) => id)).toEqual(["2", "3", "3.1"]);
+    expect(plan.phases[0]?.gates).toHaveLength(1);
+    expect(diagnostics.filter(({ message }) => message.includes("looks like a box"))).toEqual([]);
+    const marked = markPlanFile(plan, "tasks.md", source, { phase: "1", status: "done", tasksDone: ["1"] });
+    expect(marked).toBe(source.replace("[ ] 1.", "[x] 1.").replace("[ ] 4.", "[x] 4."));
+    const all = parsed("tasks.md", { "tasks.md": source }, { testCommand: "npm test", optionalTasks: true });
+    expect(tasksOf(all.plan)).toEqual([["1"], ["2"], ["3.1"], ["5"]]);
+  });
+
+  test("a checkpoint in a wave judges all before it; what stands in no wave waits, and that is said", () => {
+    const body =
+      "- [ ] 1. A\n- [ ] 2. B\n- [ ] 3. Checkpoint\n- [ ] 4. C\n- [ ] 5. D\n- [ ] 6. E\n- [ ] 7. Final checkpoint\n";
+    const { plan, diagnostics } = parsed(
+      "tasks.md",
+      { "tasks.md": graph(body, [["1", "2"], ["3"], ["4"], ["5"]]) },
+      { testCommand: "npm test" },
+    );
+    expect(brief(plan)).toEqual([
+      ["1", "A", ""],
+      ["2", "B", ""],
+      ["4", "C", "1 2"],
+      ["5", "D", "1 2 4"],
+      ["6", "E", "1 2 4 5"],
+    ]);
+    expect(plan.phases.map(({ gates }) => gates.map(({ name }) => name).join())).toEqual([
+      "Checkpoint",
+      "Checkpoint",
+      "tests",
+      "tests",
+      "Final checkpoint",
+    ]);
+    expect(diagnostics.map(({ message }) => message)).toContain(
+      "Task 6 stands in no wave of the dependency graph: it waits for all that is written before it.",
+    );
+  });
+
+  test("a parent that is ticked over an open sub-task is said", () => {
+    const source = "# Implementation Plan\n\n- [x] 1. A\n  - [-] 1.1 a\n- [ ] 2. B\n";
+    expect(parsed("tasks.md", { "tasks.md": source }).diagnostics.map(({ message }) => message)).toContain(
+      "Task 1 is ticked and 1.1 below it is not: all of it is taken as done.",
+    );
+  });
+
   const graph = (body: string, waves: string[][]) =>
     `# Implementation Plan\n\n${body}\n## Task Dependency Graph\n\n\`\`\`json\n${JSON.stringify({ waves: waves.map((tasks, id) => ({ id, tasks })) })}\n\`\`\`\n`;
   const three = "- [ ] 1. A\n  - [ ] 1.1 a\n- [ ] 2. B\n  - [ ] 2.1 b\n  - [ ] 2.2 b\n- [ ] 3. C\n  - [ ] 3.1 c\n";

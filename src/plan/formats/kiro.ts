@@ -26,14 +26,9 @@ export const KIRO: Form = {
   read: readKiro,
   // Whether optional ones are done shows in the plan's own tasks.
   sites: (document, plan, id) => {
-    const known = new Set(plan.phases.find((phase) => phase.id === id)?.tasks.map((task) => task.id));
-    const { drafts } = readKiro(document, () => undefined, { optionalTasks: true });
-    return drafts
-      .filter(({ phase }) => phase.id === id)
-      .map(({ sites }) => ({
-        ...sites,
-        groups: sites.groups?.map(({ at, tasks }) => ({ at, tasks: tasks.filter((task) => known.has(task)) })) ?? [],
-      }));
+    const optionalTasks = plan.phases.some(({ tasks }) => tasks.some(({ optional }) => optional === true));
+    const { drafts } = readKiro(document, () => undefined, { optionalTasks });
+    return drafts.filter(({ phase }) => phase.id === id).map(({ sites }) => sites);
   },
 };
 
@@ -45,6 +40,10 @@ const NOTE = /_(Requirements|Depends|Boundary)\s*:\s*([^_\n]+)_/gi;
 
 interface Parent {
   box: Box;
+  /** Its sub-tasks: below it, or behind it with its number (`1.1` behind `1.`), as cc-sdd writes them. */
+  subs: Box[];
+  /** From its box to the end of its last sub-task. */
+  text: string;
   id: string;
   title: string;
   /** `(P)`: beside its neighbours. */
@@ -54,12 +53,21 @@ interface Parent {
 
 /** Numbered boxes that stand in no other, of the whole document. */
 function parentsIn({ root, source }: Document): Parent[] {
-  return boxesIn(root.children as Nodes[], source).flatMap((box): Parent[] => {
+  const parents: Parent[] = [];
+  for (const box of boxesIn(root.children as Nodes[], source)) {
     const [, id, rest] = PARENT.exec(box.text) ?? [];
-    if (id === undefined || rest === undefined) return [];
-    const text = source.slice(startOf(box.item), endOf(box.item));
-    return [{ box, id, title: withoutP(rest), parallel: hasP(rest), notes: notesIn(text) }];
-  });
+    const last = parents.at(-1);
+    if (id !== undefined && rest !== undefined) {
+      const text = source.slice(startOf(box.item), endOf(box.item));
+      const named = { id, title: withoutP(rest), parallel: hasP(rest) };
+      parents.push({ ...named, box, subs: [...box.inner], text, notes: notesIn(text) });
+    } else if (last !== undefined && SUB_TASK.exec(box.text)?.[1]?.split(".")[0] === last.id) {
+      last.subs.push(box, ...box.inner);
+      last.text = source.slice(startOf(last.box.item), endOf(box.item));
+      last.notes = notesIn(last.text);
+    }
+  }
+  return parents;
 }
 
 const hasP = (text: string): boolean => /\(P\)/.test(text);
@@ -72,19 +80,28 @@ function notesIn(text: string): Parent["notes"] {
   return notes;
 }
 
+type KiroDraft = Draft & { parent: Parent };
+
 function readKiro(document: Document, read: ReadPlanFile, options: PlanOptions): FormRead {
   const diagnostics: Diagnostic[] = [];
-  const parents = parentsIn(document);
   const requirements = requirementsIn(besideOf(document, read, "requirements.md"));
   const beside = filesBeside(document, read);
-  const drafts: (Draft & { parent: Parent })[] = [];
-  for (const parent of parents) {
-    const before = drafts.at(-1);
-    if (CHECKPOINT.test(parent.title) && before !== undefined && parent.box.inner.length === 0)
-      judgeWith(before, parent, document.file, options, diagnostics);
+  const drafts: KiroDraft[] = [];
+  const checkpoints: Checkpoint[] = [];
+  const leftOut: Task[] = [];
+  for (const parent of parentsIn(document)) {
+    const before = drafts.slice(checkpoints.at(-1)?.until ?? 0);
+    if (CHECKPOINT.test(parent.title) && before.length > 0 && parent.subs.length === 0)
+      checkpoints.push({ parent, before, until: drafts.length });
+    else if (isLeftOut(parent, options)) leftOut.push(...optionalTasks(parent, document.file));
     else drafts.push(draftOf(document, parent, { requirements, beside, options, diagnostics }));
+    // What nobody does is shown with what stands before it, or after.
+    const shown = drafts.at(-1);
+    if (shown !== undefined && leftOut.length > 0)
+      shown.phase.leftOut = [...(shown.phase.leftOut ?? []), ...leftOut.splice(0)];
   }
-  connect(document, drafts, diagnostics);
+  connect(document, drafts, checkpoints, diagnostics);
+  for (const checkpoint of checkpoints) judgeWith(checkpoint, document.file, options, diagnostics);
   const title = titleOf(document);
   const name = /\.kiro\/specs\/([^/]+)\//.exec(document.file)?.[1];
   const named = /^implementation (plan|tasks)$/i.test(title) && name !== undefined ? `${name}: ${title}` : title;
@@ -95,6 +112,23 @@ function readKiro(document: Document, read: ReadPlanFile, options: PlanOptions):
     diagnostics,
   };
 }
+
+/** Optional itself, or with nothing below it that is not. */
+const isLeftOut = ({ box, subs }: Parent, { optionalTasks }: PlanOptions): boolean =>
+  optionalTasks !== true && (box.optional || (subs.length > 0 && subs.every(({ optional }) => optional)));
+
+const optionalTasks = (parent: Parent, file: string): Task[] =>
+  [wholeOf(parent, file), ...parent.subs.map((sub) => taskOf(sub, file))].map((task) => ({ ...task, optional: true }));
+
+/** One task, where nothing stands below it. */
+const wholeOf = ({ id, title, box }: Parent, file: string): Task => ({
+  id,
+  title,
+  ticked: isTicked(box),
+  ...(box.optional ? { optional: true as const } : {}),
+  file,
+  line: box.line,
+});
 
 /** What whoever works on it reads for themselves. */
 function filesBeside(document: Document, read: ReadPlanFile): string[] {
@@ -111,15 +145,12 @@ interface Around {
   diagnostics: Diagnostic[];
 }
 
-function draftOf(document: Document, parent: Parent, around: Around): Draft & { parent: Parent } {
-  const { file, source } = document;
-  const { box, id, title, notes } = parent;
-  const text = source.slice(startOf(box.item), endOf(box.item));
-  const all = withOwnIds(box.inner.map((inner) => ({ inner, task: taskOf(inner, file) })));
+function draftOf({ file }: Document, parent: Parent, around: Around): KiroDraft {
+  const { box, subs, text, id, title, notes } = parent;
+  const all = withOwnIds(subs.map((inner) => ({ inner, task: taskOf(inner, file) })));
   const isDone = ({ task }: { task: Task }): boolean => task.optional !== true || around.options.optionalTasks === true;
   const own = all.filter(isDone);
-  const [alone] = [{ inner: box, task: { id, title, ticked: isTicked(box), file, line: box.line } }];
-  const tasks = all.length === 0 ? [alone] : own;
+  const tasks = all.length === 0 ? [{ inner: box, task: wholeOf(parent, file) }] : own;
   const unknown = notes.requirements.filter((name) => !around.requirements.has(name));
   if (unknown.length > 0 && around.requirements.size > 0)
     around.diagnostics.push({
@@ -128,6 +159,15 @@ function draftOf(document: Document, parent: Parent, around: Around): Draft & { 
       line: box.line,
       message: `Task ${id} names requirements that requirements.md does not have: ${unknown.join(", ")}.`,
       fix: "Correct the numbers; they are requirement and criterion, like 1.2.",
+    });
+  const undone = isTicked(box) ? own.filter(({ task }) => !task.ticked).map(({ task }) => task.id) : [];
+  if (undone.length > 0)
+    around.diagnostics.push({
+      severity: "warning",
+      file,
+      line: box.line,
+      message: `Task ${id} is ticked and ${undone.join(", ")} below it ${undone.length === 1 ? "is" : "are"} not: all of it is taken as done.`,
+      fix: `Untick ${id} if there is something left to do.`,
     });
   const leftOut = all.filter((each) => !isDone(each)).map(({ task }) => task);
   const phase = {
@@ -159,24 +199,37 @@ function taskOf(box: Box, file: string): Task {
   };
 }
 
-/** "Checkpoint" means that all tests pass here: a gate of what comes before it, whose box is ticked with it. */
+/** What it judges: the phases before it, since the one before it. */
+interface Checkpoint {
+  parent: Parent;
+  before: readonly KiroDraft[];
+  /** How many phases stand before it in all. */
+  until: number;
+}
+
+/**
+ * "Checkpoint" means that all tests pass here: a gate of those before it for which none of the others waits. Its box is
+ * ticked with the last of them.
+ */
 function judgeWith(
-  before: Draft,
-  { box, title }: Parent,
+  { parent: { box, title }, before }: Checkpoint,
   file: string,
   { testCommand, projectGates }: PlanOptions,
   diagnostics: Diagnostic[],
 ): void {
-  const { phase } = before;
-  const tasks = phase.tasks.map(({ id }) => id);
-  before.sites = { ...before.sites, groups: [...(before.sites.groups ?? []), { at: box.at, tasks }] };
+  const last = before.at(-1);
+  if (last === undefined) return;
+  const tasks = last.phase.tasks.map(({ id }) => id);
+  last.sites = { ...last.sites, groups: [...(last.sites.groups ?? []), { at: box.at, tasks }] };
   const command =
     testCommand ??
     projectGates?.tests ??
     codesOf(box.item.children).find((code) => /^\S+\s/.test(code) && /\b(test|check|build)\b/.test(code));
   if (command !== undefined) {
     const gate: Gate = { ...testGate(command, file, box.line), name: title.slice(0, 80) };
-    phase.gates.push({ ...gate, id: `g${phase.gates.length + 1}` });
+    const awaited = new Set(before.flatMap(({ phase }) => phase.dependsOn));
+    for (const { phase } of before)
+      if (!awaited.has(phase.id)) phase.gates.push({ ...gate, id: `g${phase.gates.length + 1}` });
     return;
   }
   diagnostics.push({
@@ -189,14 +242,17 @@ function judgeWith(
 }
 
 /** Waves, `_Depends:_` and `(P)`, as far as they are there; else the order in which they are written. */
-function connect(document: Document, drafts: readonly (Draft & { parent: Parent })[], diagnostics: Diagnostic[]): void {
+function connect(
+  document: Document,
+  drafts: readonly KiroDraft[],
+  checkpoints: readonly Checkpoint[],
+  diagnostics: Diagnostic[],
+): void {
   const ids = new Set(drafts.map(({ phase }) => phase.id));
-  const parentOf = (task: string): string | undefined => {
-    const id = task.split(".")[0] ?? "";
-    return ids.has(id) ? id : undefined;
-  };
-  const waves = wavesIn(document);
-  if (waves !== undefined) fromWaves(drafts, waves, parentOf);
+  const gated = new Map(checkpoints.map(({ parent, before }) => [parent.id, before.map(({ phase }) => phase.id)]));
+  const majorOf = (task: string): string => task.split(".")[0] ?? "";
+  const waves = wavesIn(document)?.map((wave) => wave.map(majorOf).filter((id) => ids.has(id)));
+  if (waves !== undefined) diagnostics.push(...fromWaves(drafts, waves, document.file));
   else
     for (const [n, { phase, parent }] of drafts.entries()) {
       const earlier = drafts.slice(0, n);
@@ -206,29 +262,31 @@ function connect(document: Document, drafts: readonly (Draft & { parent: Parent 
       phase.dependsOn = parent.parallel || beside.length === 0 ? (before === undefined ? [] : [before]) : beside;
     }
   for (const { phase, parent } of drafts) {
-    const named = parent.notes.depends.flatMap((task) => parentOf(task) ?? []).filter((id) => id !== phase.id);
-    phase.dependsOn = [...new Set([...phase.dependsOn, ...named])];
+    // Who waits for a checkpoint waits for what it judges.
+    const named = parent.notes.depends.map(majorOf).flatMap((id) => (ids.has(id) ? [id] : (gated.get(id) ?? [])));
+    phase.dependsOn = [...new Set([...phase.dependsOn, ...named])].filter((id) => id !== phase.id);
   }
   const fix = "Move sub-tasks, so that no two tasks wait for each other.";
   diagnostics.push(...inOrderIfCircular(drafts, document.file, fix));
 }
 
-function fromWaves(
-  drafts: readonly Draft[],
-  waves: readonly (readonly string[])[],
-  parentOf: (task: string) => string | undefined,
-): void {
-  for (const { phase } of drafts) {
-    const needs = new Set<string>();
-    for (const [n, wave] of waves.entries()) {
-      if (!wave.some((task) => parentOf(task) === phase.id)) continue;
-      for (const task of waves[n - 1] ?? []) {
-        const parent = parentOf(task);
-        if (parent !== undefined && parent !== phase.id) needs.add(parent);
-      }
-    }
-    phase.dependsOn = [...needs];
+/** A wave begins when all before it are done. What stands in none waits for what is written before it. */
+function fromWaves(drafts: readonly KiroDraft[], waves: readonly (readonly string[])[], file: string): Diagnostic[] {
+  const unnamed: Diagnostic[] = [];
+  for (const [index, { phase, parent }] of drafts.entries()) {
+    const last = waves.findLastIndex((wave) => wave.includes(phase.id));
+    const needs = last < 0 ? drafts.slice(0, index).map((draft) => draft.phase.id) : waves.slice(0, last).flat();
+    phase.dependsOn = [...new Set(needs)].filter((id) => id !== phase.id);
+    if (last < 0)
+      unnamed.push({
+        severity: "warning",
+        file,
+        line: parent.box.line,
+        message: `Task ${phase.id} stands in no wave of the dependency graph: it waits for all that is written before it.`,
+        fix: "Add its sub-tasks to a wave.",
+      });
   }
+  return unnamed;
 }
 
 /** `## Task Dependency Graph` with JSON: waves of sub-tasks. */
