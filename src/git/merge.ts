@@ -134,8 +134,13 @@ export async function findSwap(
     return ofRun === run && ofCommand === command;
   });
   const sha = row?.split("\0")[0];
-  if (sha === undefined) return undefined;
-  return { sha, base: await git.line(["rev-parse", `${sha}^1`]), tip: await git.line(["rev-parse", `${sha}^2`]) };
+  return sha === undefined ? undefined : { sha, ...(await mergedIn(git, sha)) };
+}
+
+/** What a merge commit was made of; a phase that changed nothing is where the branch was, and git keeps that parent once. */
+export async function mergedIn(git: Git, sha: string): Promise<{ base: string; tip: string }> {
+  const [, base = "", tip = base] = (await git.line(["rev-list", "--parents", "--max-count=1", sha])).split(" ");
+  return { base, tip };
 }
 
 /**

@@ -48,9 +48,13 @@ function leaveOut(state: Folding, parts: readonly string[]): void {
   }
 }
 
-/** What failed is tried again, as a further attempt; what was stopped or interrupted goes on where it was. */
-export function retryFailed(state: Folding): void {
-  for (const [id, phase] of state.phases) if (phase.step === "failed") setPhase(state, id, again(phase));
+/**
+ * What failed is tried again, as a further attempt; what was stopped or interrupted goes on where it was. Where a person is
+ * about to change the phase's text, that is still waited for.
+ */
+export function retryFailed(state: Folding, now: string): void {
+  for (const [id, phase] of state.phases)
+    if (phase.step === "failed" && (phase.revising?.until ?? "") <= now) setPhase(state, id, again(phase));
 }
 
 function again({ failure, last }: Failed): PhaseState {

@@ -261,24 +261,31 @@ function planChanged(state: Folding, { plan, added, removed }: FactOf<"plan-chan
   state.readiness = readinessOf(state.plan, state.phases);
 }
 
-/** Another process took the run up: what failed is tried again, the rest goes on where it was. */
-function resumed(state: Folding, event: FactOf<"run-resumed">): void {
-  state.resumes++;
+/**
+ * Another process took the run up. By a person's word what failed is tried again, the rest goes on where it was; by itself
+ * it only goes on: what was asked, answered, held or failed stays as it is.
+ */
+function resumed(state: Folding, event: FactOf<"run-resumed"> & RunEvent): void {
   state.config = event.config;
   state.crew = event.agents;
-  agentsBack(state);
   state.attended = event.attended ?? false;
   state.noted = undefined;
   state.status = "running";
-  state.stopping = undefined;
-  state.hold = undefined;
-  state.halted = false;
-  dropOpenQuestions(state);
+  if (event.revived === undefined) takenUp(state, event.at);
   for (const path of event.usersPaths) state.usersPaths.set(path, event.since ?? "");
   for (const [id, phase] of state.phases) {
     if (!isAttempted(phase) || phase.attempt.origin.worktree !== undefined) continue;
     const staged = [...new Set([...phase.attempt.origin.staged, ...event.staged])];
     setPhase(state, id, { ...phase, attempt: revise(phase.attempt, "origin", { staged }) });
   }
-  retryFailed(state);
+}
+
+function takenUp(state: Folding, at: string): void {
+  state.resumes++;
+  agentsBack(state);
+  state.stopping = undefined;
+  state.hold = undefined;
+  state.halted = false;
+  dropOpenQuestions(state);
+  retryFailed(state, at);
 }

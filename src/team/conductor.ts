@@ -11,7 +11,7 @@ import { LiveRun } from "../engine/live-run.js";
 import { decideAndPerform } from "../engine/loop.js";
 import { startNotifying } from "../engine/notify.js";
 import { planFiles } from "../engine/plan-files.js";
-import { changedSinceParting, contains } from "../git/merge.js";
+import { changedSinceParting, contains, mergedIn } from "../git/merge.js";
 import { DEFAULT_TEXTS } from "../handover/templates.js";
 import type { Command } from "../run/command.js";
 import { type Needs, needsOf, phasesNobodyCanTake } from "../run/team.js";
@@ -132,14 +132,13 @@ async function land(held: HeldRun, remote: TeamRemote, { id, phase, attempt, lan
   const { run, git } = held;
   const { branch, plan, head } = run.state;
   await remote.fetch();
-  const base = await git.line(["rev-parse", `${lands}^1`]);
+  const { base, tip } = await mergedIn(git, lands);
   const moved = base === head && (await remote.moveBranch(branch, base, lands));
   if (!moved && !(await contains(git, head, lands))) {
     const why = `Phase ${phase} could not be merged: ${branch} is not where the run left it (${head.slice(0, 9)}), somebody moved it.`;
     await run.record({ type: "merge-failed", command: id, phase, attempt, why });
     return;
   }
-  const tip = await git.line(["rev-parse", `${lands}^2`]);
   const files = (await changedSinceParting(git, base, tip)).filter((path) => !plan.files.includes(path));
   const merged = { type: "phase-merged", command: id, phase, attempt } as const;
   await run.record({ ...merged, sha: lands, into: branch, files, leftBehind: [] });

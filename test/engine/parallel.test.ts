@@ -44,6 +44,14 @@ describe.concurrent("phases in parallel", () => {
     expectClean(run, repo);
   });
 
+  test("phases that change nothing git sees: merged all the same, and the user's index is as it was", async () => {
+    const repo = scratchRepo({ ...planFiles([{ id: "1" }, { id: "2" }]), ".gitignore": "out/\n" });
+    const run = await rehearse({ repo, config: { parallel: 2 } });
+    expect(run.status, JSON.stringify(run.of("phase-failed"))).toBe("completed");
+    expect(git(repo, "show", "HEAD:PLAN.md")).not.toContain("Pending");
+    expectClean(run, repo);
+  });
+
   test("two phases that conflict: a session resolves it in a worktree of the merged state, both sides are kept", async () => {
     const repo = scratchRepo({ ...planFiles(TWO), "list.txt": "first\n" });
     const run = await rehearse({ repo, config: { parallel: 2 }, behave: writing(BOTH_APPEND) });

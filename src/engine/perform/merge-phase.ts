@@ -7,6 +7,7 @@ import {
   findSwap,
   land,
   makeMergeCommit,
+  mergedIn,
   tipOf,
 } from "../../git/merge.js";
 import { removeMerged, trainRef } from "../../git/worktree.js";
@@ -130,7 +131,7 @@ async function arrive(held: HeldRun, { command, attempt, checkout, target }: Car
   const { run, git } = held;
   const { id, phase } = command;
   const { plan, parents } = run.state;
-  const [base = "", tip = ""] = (await git.line(["rev-parse", `${sha}^1`, `${sha}^2`])).split("\n");
+  const { base, tip } = await mergedIn(git, sha);
   const files = (await changedSinceParting(git, base, tip)).filter((path) => !plan.files.includes(path));
   await markPlan(held, phase, { status: doneMark(held, phase), tasksDone: attempt.progress.tasksDone }, sha);
   const keep = parents.has(phase) && target.git !== held.git ? [] : plan.files;
