@@ -47,6 +47,8 @@ const LEAVES_WITHIN_MS = 45_000;
 export async function workOnPhase(machine: Machine, job: Taken<PhaseJob>, ends: AbortSignal): Promise<void> {
   const { store, queues, redact, say, database, worker, offer } = machine;
   const { run: id, phase } = job.data;
+  // What it needs has changed meanwhile, and somebody took it from another queue.
+  if (await queues.isHeldElsewhere(job)) return queues.finish(job);
   const lease = holdLease(queues, job, markerOf(id, `${phase}/`));
   const clock = await databaseClock(database);
   try {
@@ -90,8 +92,8 @@ export async function workOnPhase(machine: Machine, job: Taken<PhaseJob>, ends: 
       if (ended !== "lost" && !lease.lost.aborted) {
         run.append({ type: "phase-let-go", phase, worker, why: WHY_LET_GO[ended] });
         await run.flush();
-        if (ended === "ends") await queues.giveBack(job);
-        else await queues.finish(job);
+        // Who goes on with it is found by what it needs then: the conductor offers it anew.
+        await queues.finish(job);
         await tidyUp(clone, run.state, phase);
       }
     } finally {

@@ -3,7 +3,8 @@
  * lease; whoever gives no sign of life loses it.
  *
  * Invariants
- * 1. A run has at most one conductor, a phase at most one worker: a job's key is there once (`exclusive`).
+ * 1. A run has at most one conductor, a phase at most one worker: a job's key is there once in a queue (`exclusive`); what a
+ *    phase needs may change, and with it its queue: whoever offers it anew, or takes it, looks into the others.
  * 2. Signs of life, and the word that it is done, are of the attempt that was fetched: an old holder says nothing for the new.
  * 3. A queue's name says which repository it is for, and what is needed: nobody takes what they cannot do.
  */
@@ -28,6 +29,10 @@ const LOST_SECONDS = 10;
 const HELD_SECONDS = 24 * 60 * 60 - 1;
 const MANY_TIMES = 1_000_000;
 const NOTHING: Needs = { agents: [], labels: [] };
+
+const NOT_OVER: ReadonlySet<string> = new Set(["created", "retry", "active"]);
+
+const keyOf = ({ run, phase }: PhaseJob): string => `${run}/${phase}`;
 
 /** Only what a queue's name may hold. */
 const word = (text: string): string =>
@@ -69,7 +74,29 @@ export class Queues {
   }
 
   async ensurePhase(job: PhaseJob, needs: Needs): Promise<void> {
-    await this.#ensure(this.#nameOf("phases", needs), job, `${job.run}/${job.phase}`);
+    const queue = this.#nameOf("phases", needs);
+    for (const other of await this.#elsewhere(queue, keyOf(job))) {
+      // Whoever holds it is alive, or will be given up.
+      if (other.state === "active") return;
+      await this.#boss.deleteJob(other.queue, other.id);
+    }
+    await this.#ensure(queue, job, keyOf(job));
+  }
+
+  /** Whether somebody took the same phase from another queue. */
+  async isHeldElsewhere({ queue, data }: Taken<PhaseJob>): Promise<boolean> {
+    return (await this.#elsewhere(queue, keyOf(data))).some(({ state }) => state === "active");
+  }
+
+  /** Jobs for the same that are not over, in other queues. */
+  async #elsewhere(queue: string, key: string): Promise<{ queue: string; id: string; state: string }[]> {
+    const others = (await this.#ownQueues("phases")).filter((name) => name !== queue);
+    const found = await Promise.all(
+      others.map(async (name) =>
+        (await this.#boss.findJobs(name, { key })).map(({ id, state }) => ({ queue: name, id, state })),
+      ),
+    );
+    return found.flat().filter(({ state }) => NOT_OVER.has(state));
   }
 
   async #ensure(queue: string, job: RunJob, key: string): Promise<void> {
@@ -90,18 +117,15 @@ export class Queues {
 
   /** Queues of this repository that want nothing but what is offered. */
   async within(kind: QueueKind, offered: Needs): Promise<string[]> {
-    const own = this.#nameOf(kind, NOTHING);
     const has = new Set(tokensOf(offered));
+    const wants = (name: string): string[] => name.split(".").slice(1);
+    return (await this.#ownQueues(kind)).filter((name) => wants(name).every((token) => has.has(token)));
+  }
+
+  async #ownQueues(kind: QueueKind): Promise<string[]> {
+    const own = this.#nameOf(kind, NOTHING);
     const all = await this.#boss.getQueues();
-    return all
-      .map(({ name }) => name)
-      .filter((name) => name === own || name.startsWith(`${own}.`))
-      .filter((name) =>
-        name
-          .split(".")
-          .slice(1)
-          .every((token) => has.has(token)),
-      );
+    return all.map(({ name }) => name).filter((name) => name === own || name.startsWith(`${own}.`));
   }
 
   /** The first job of any of them. */
