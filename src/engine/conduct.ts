@@ -2,6 +2,7 @@
 import { asideRef, keepTree } from "../git/aside.js";
 import { hideFromAgent } from "../git/excludes.js";
 import { asGitError, Git, GitError } from "../git/git.js";
+import { forgetRefs, noteRefs } from "../git/noted-refs.js";
 import { forgetSettings, noteSettings } from "../git/settings.js";
 import { takeBaseline } from "../git/start.js";
 import { phaseBranch, removeWorktree, worktreeOf } from "../git/worktree.js";
@@ -37,6 +38,7 @@ export async function conductRun(held: HeldRun, opened: (door: Door) => void = (
   let orderly = false;
   try {
     held.settings = noteSettings(held.top, held.run.state.run, { again: held.interrupted });
+    held.refs = await noteRefs(held.git, held.run.state.run, { again: held.interrupted });
     held.gitEnv = await hideFromAgent(held.git, held.run.state.plan.files, held.agentEnv);
     held.keptFiles = await filesToKeep(held);
     await regainWork(held);
@@ -57,12 +59,13 @@ export async function conductRun(held: HeldRun, opened: (door: Door) => void = (
   } finally {
     clock.stop();
     revising.stop();
-    await notices.settle();
+    await notices.settle().catch(ofFileSystem);
     await door.close().catch(ofFileSystem);
     await endSessions(held);
     if (orderly) {
       warden.dismiss();
       forgetSettings(held.top, held.run.state.run);
+      forgetRefs(held.top, held.run.state.run);
     }
     await held.run.close().catch(ofFileSystem);
     held.lock.release();

@@ -4,6 +4,7 @@ import type { Hono } from "hono";
 import type { Agent, PermissionLevel } from "../agents/agent.js";
 import { Crew } from "../agents/crew.js";
 import type { Git } from "../git/git.js";
+import type { NotedRefs } from "../git/noted-refs.js";
 import type { Settings } from "../git/settings.js";
 import type { Claims } from "../handover/claims.js";
 import type { PromptTexts } from "../handover/templates.js";
@@ -69,6 +70,8 @@ export interface HeldRun {
   remade: Set<string>;
   /** The repository's settings and hooks as the run found them; there while it is conducted. */
   settings: Settings | undefined;
+  /** The user's branches, tags and stashes, likewise. */
+  refs: NotedRefs | undefined;
   /** What agents get beside their environment, so that their git leaves Segno's things alone. */
   gitEnv: Record<string, string>;
   /** What people wrote for Segno, by path, as it was last seen. */
@@ -155,6 +158,7 @@ export function heldRun(parts: Parts, equipment: Equipment): HeldRun {
     restores: true,
     remade: new Set(),
     settings: undefined,
+    refs: undefined,
     gitEnv: {},
     keptFiles: new Map(),
     sessions: new Map(),

@@ -9,7 +9,7 @@ import { isFileSystemError } from "./file-system.js";
 import { HarmWatch } from "./harm.js";
 import type { HeldRun } from "./held-run.js";
 import { markerOf } from "./marker.js";
-import { type Looked, lookAround, newLook } from "./put-right.js";
+import { disarm, type Looked, lookAround, newLook } from "./put-right.js";
 import { keepWork } from "./safekeeping.js";
 
 export class LookOut {
@@ -46,6 +46,7 @@ export class LookOut {
     await this.#limitHarm();
     try {
       const commands = this.#commands.splice(0);
+      if (commands.length > 0) await disarm(this.#held, this.#phase);
       if (taskDone && this.#keepsWork) await this.#keepWork();
       this.#untold.push(...(await lookAround(this.#held, this.#phase, this.#looked, commands)));
     } catch (error) {

@@ -13,6 +13,9 @@ export const markersOf = (run: string): string => `${run}:${worker()}:${own}:`;
 
 export const markerOf = (run: string, id: string): string => `${markersOf(run)}${id}`;
 
+/** Whether this very process started it, for whichever run. */
+export const isOwn = (marker: string): boolean => marker.split(":")[2] === own;
+
 /** Whether a marker belongs to this run, as far as this worker started it, now or before. Those of version 0.1 name no worker. */
 export const isOfRun = (run: string): ((marker: string) => boolean) => {
   const who = worker();

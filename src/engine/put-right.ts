@@ -7,14 +7,16 @@ import { dirname, join } from "node:path";
 import { dropDeadLocks } from "../git/dead-locks.js";
 import { removeDrafts } from "../git/drafts.js";
 import { asGitError, Git, GitError } from "../git/git.js";
+import { remakeIndex } from "../git/index-file.js";
+import { putRefsBack } from "../git/noted-refs.js";
 import { openFiles } from "../git/open-files.js";
 import { makeReadable } from "../git/permissions.js";
 import { restoreBranch } from "../git/restore.js";
-import { putSettingsBack } from "../git/settings.js";
+import { putCommandsBack, putSettingsBack } from "../git/settings.js";
 import { hasLooseRefs, hasStash, readSigns } from "../git/signs.js";
 import { type Stash, stashesSince } from "../git/stashes.js";
 import { putSubmodulesBack } from "../git/submodules.js";
-import { branchesElsewhere, ensureWorktree } from "../git/worktree.js";
+import { branchesElsewhere, ensureWorktree, repairWorktree } from "../git/worktree.js";
 import { TOLD } from "../handover/told.js";
 import { type Attempt, lastAttempt } from "../run/phase.js";
 import { phaseOf } from "../run/state.js";
@@ -34,8 +36,14 @@ export async function putRight(held: HeldRun, phase: string): Promise<void> {
     const checkout = checkoutOf(held, phase);
     const { git, top, branch } = checkout;
     await restoreSettings(held, phase, git);
+    await restoreRefs(held, phase, git);
     const locks = await dropDeadLocks(top, branch);
     if (locks.length > 0) held.run.warn(`A git that was ended had left ${locks.join(", ")}: removed.`, phase);
+    if (await remakeIndex(git))
+      held.run.warn(
+        `While phase ${phase} worked, the index of git was deleted or damaged: it is made anew, and nothing is staged in it.`,
+        phase,
+      );
     await restore(held, phase, attempt, checkout);
     putFilesBack(held, phase, attempt);
     const open = await openFiles(git);
@@ -83,6 +91,17 @@ export const newLook = (held: HeldRun, phase: string): Looked => {
   const { top, branch } = checkoutOf(held, phase);
   return { stashes: readSigns(top, branch).stashes, told: new Set() };
 };
+
+/** What would make our own git run something that an agent hid: put back before git looks at its files. */
+export async function disarm(held: HeldRun, phase: string): Promise<void> {
+  if (held.settings === undefined) return;
+  const names = await putCommandsBack(checkoutOf(held, phase).git, held.settings).catch(asGitError);
+  if (names instanceof GitError || names.length === 0) return;
+  held.run.warn(
+    `While phase ${phase} worked, settings that make git run commands were changed, and are as they were: ${names.join(", ")}.`,
+    phase,
+  );
+}
 
 const CLEANS = /(^|[;&|(]\s*)git(\s+-{1,2}[\w.=/-]+(\s+[^\s-]\S*)?)*\s+clean\b/;
 
@@ -145,8 +164,18 @@ async function remakeCheckout(held: HeldRun, phase: string, attempt: Attempt): P
   const { branch } = worktree;
   const folder = held.checkouts.get(branch);
   const isNew = held.remade.delete(branch);
-  if (!isNew && folder !== undefined && existsSync(join(folder, ".git"))) return undefined;
   const { run, git, worktrees } = held;
+  if (!isNew && folder !== undefined && existsSync(folder)) {
+    const repaired = await repairWorktree(git, folder).catch(asGitError);
+    if (repaired === "fine") return undefined;
+    if (repaired === "repaired") {
+      run.warn(
+        `While phase ${phase} worked, the .git of its worktree was removed or replaced: it leads to the repository again.`,
+        phase,
+      );
+      return undefined;
+    }
+  }
   const start = attempt.commits.made.at(-1) ?? head;
   const made = await ensureWorktree(git, worktrees, branch, start).catch(asGitError);
   if (made instanceof GitError) return undefined;
@@ -190,6 +219,18 @@ async function restoreSettings(held: HeldRun, phase: string, git: Git): Promise<
   const kept = run.putBlob(back.was).slice("sha256:".length, "sha256:".length + 12);
   run.warn(
     `While phase ${phase} worked, settings of the repository were changed, and are as they were: ${back.names.join(", ")}. What they had become is blob ${kept} of the run.`,
+    phase,
+  );
+}
+
+/** Before the run's own branch, which has a way of its own back: what is in its commits may be needed. */
+async function restoreRefs({ run, refs }: HeldRun, phase: string, git: Git): Promise<void> {
+  if (refs === undefined) return;
+  const { [`refs/heads/${run.state.branch}`]: _, ...others } = refs.refs;
+  const back = await putRefsBack(git, { ...refs, refs: others }).catch(asGitError);
+  if (back instanceof GitError || back.length === 0) return;
+  run.warn(
+    `Deleted while phase ${phase} worked, and put back as it was when the run began: ${back.join(", ")}.`,
     phase,
   );
 }

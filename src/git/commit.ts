@@ -72,6 +72,13 @@ export async function commitChanges(git: Git, request: CommitRequest): Promise<C
     const files = await repairIndex(git, made, request.staged);
     return { type: "made", sha: made, files, leftOut: [] };
   }
+  const unfinished = await unfinishedOperation(git);
+  if (unfinished !== undefined && !(request.merging === true && unfinished === "merge")) {
+    return {
+      type: "failed",
+      why: `A ${unfinished} is in progress in the repository: a commit now would become part of it. Finish or abort it, then resume.`,
+    };
+  }
   const branch = await git.attempt(["symbolic-ref", "--short", "--quiet", "HEAD"]);
   if (branch.stdout.trim() !== request.branch) {
     return {
@@ -87,13 +94,6 @@ export async function commitChanges(git: Git, request: CommitRequest): Promise<C
   }
   const foreign = moved ? await inspectForeign(git, request, head) : undefined;
   if (foreign !== undefined) return foreign;
-  const unfinished = await unfinishedOperation(git);
-  if (unfinished !== undefined && !(request.merging === true && unfinished === "merge")) {
-    return {
-      type: "failed",
-      why: `A ${unfinished} is in progress in the repository: a commit now would become part of it. Finish or abort it, then resume.`,
-    };
-  }
   const { taken, leftOut } = await selectChanges(git, request);
   const submodules = await registeredSubmodules(git);
   const nested = taken

@@ -1,6 +1,7 @@
 /**
- * The repository's settings and hooks, as they were when the run began. An agent can hide a command there that others
- * run: what it changes is put back, and named. What it may need for its work (branches, submodules) is left alone.
+ * The repository's settings and hooks, as they were when the run began, and what it leaves out of git and treats
+ * otherwise there (`info/`). An agent can hide a command in them that others run, or its own work: what it changes is put
+ * back, and named. What it may need for its work (branches, submodules) is left alone.
  */
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -10,6 +11,10 @@ import { gitPlaces } from "./places.js";
 /** Of these an agent may change what it likes. */
 const FREE = /^(branch|submodule|gc|maintenance|color|advice|lfs)\./i;
 const LARGEST_HOOK = 1024 * 1024;
+/** Settings that make git itself run something, or look elsewhere, whatever it is asked for. */
+const RUNS =
+  /^(filter\..*|diff\..*\.(command|textconv)|merge\..*\.driver|core\.(fsmonitor|attributesfile|worktree|bare)|include(if)?\..*)$/i;
+const INFO = ["exclude", "attributes"];
 
 interface Hook {
   mode: number;
@@ -21,6 +26,8 @@ export interface Settings {
   /** The text of each settings file, by path; one that is not there is not in it. */
   files: Record<string, string>;
   hooks: Record<string, Hook>;
+  /** Files that are put back whole. */
+  info?: Record<string, string> | undefined;
 }
 
 export interface PutBack {
@@ -54,7 +61,12 @@ export function noteSettings(top: string, run: string, { again }: { again: boole
 
 export function forgetSettings(top: string, run: string): void {
   const places = gitPlaces(top);
-  if (places !== undefined) rmSync(noteOf(places.common, run), { force: true });
+  if (places === undefined) return;
+  try {
+    rmSync(noteOf(places.common, run), { force: true });
+  } catch {
+    // It only serves after an interruption: where its folder is none any more, it is gone.
+  }
 }
 
 const noteOf = (common: string, run: string): string => join(common, "segno", "settings", `${run}.json`);
@@ -63,7 +75,10 @@ function readSettings({ own, common }: { own: string; common: string }): Setting
   const files: Record<string, string> = {};
   for (const path of new Set([join(common, "config"), join(common, "config.worktree"), join(own, "config.worktree")]))
     if (existsSync(path)) files[path] = readFileSync(path, "utf8");
-  return { files, hooks: readHooks(join(common, "hooks")) };
+  const info: Record<string, string> = {};
+  for (const path of INFO.map((name) => join(common, "info", name)))
+    if (existsSync(path)) info[path] = readFileSync(path, "utf8");
+  return { files, hooks: readHooks(join(common, "hooks")), info };
 }
 
 function readHooks(folder: string): Record<string, Hook> {
@@ -101,6 +116,13 @@ export async function putSettingsBack(
     names.push(...changed);
     if (changed.length > 0 && after !== undefined) was.push(`# ${path}\n${after}`);
   }
+  for (const { path, before, after } of changedInfo(noted, now)) {
+    const name = path.slice(places.common.length + 1);
+    if (asked(name)) continue;
+    restoreInfo(path, before);
+    names.push(name);
+    if (after !== undefined) was.push(`# ${name}\n${after}`);
+  }
   for (const path of new Set([...Object.keys(noted.hooks), ...Object.keys(now.hooks)])) {
     const [before, after] = [noted.hooks[path], now.hooks[path]];
     const name = `hooks/${path.slice(path.lastIndexOf("/") + 1)}`;
@@ -118,7 +140,39 @@ export async function putSettingsBack(
   const after = readSettings(places);
   noted.files = Object.fromEntries(Object.entries(after.files).filter(([path]) => known.has(path)));
   noted.hooks = after.hooks;
+  noted.info = after.info;
   return names.length === 0 ? undefined : { names, was: was.join("\n") };
+}
+
+/** Before git looks at files while an agent is at work: what would make it run something is put back, all else later. */
+export async function putCommandsBack(git: Git, noted: Settings): Promise<string[]> {
+  const places = gitPlaces(git.top);
+  if (places === undefined) return [];
+  const now = readSettings(places);
+  const names: string[] = [];
+  const config = join(places.common, "config");
+  if (noted.files[config] !== now.files[config])
+    names.push(...(await restoreFile(git, config, noted.files[config], (name) => !RUNS.test(name))));
+  for (const { path, before } of changedInfo(noted, now).filter((each) => each.path.endsWith("attributes"))) {
+    restoreInfo(path, before);
+    names.push(path.slice(places.common.length + 1));
+  }
+  return names;
+}
+
+function changedInfo(
+  { info: noted = {} }: Settings,
+  { info: now = {} }: Settings,
+): { path: string; before: string | undefined; after: string | undefined }[] {
+  return [...new Set([...Object.keys(noted), ...Object.keys(now)])]
+    .map((path) => ({ path, before: noted[path], after: now[path] }))
+    .filter(({ before, after }) => before !== after);
+}
+
+function restoreInfo(path: string, before: string | undefined): void {
+  if (before === undefined) return rmSync(path, { force: true });
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, before);
 }
 
 /** Setting by setting, so that what may be changed stays; a file that cannot be read any more is written anew. */

@@ -1,8 +1,9 @@
 /** A checkout of its own outside the repository, on a branch of its own: whatever happens there, the user's is not touched. */
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync, renameSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { Git } from "./git.js";
+import { gitPlaces } from "./places.js";
 import { refPart } from "./ref-part.js";
 import { isSegnoPath } from "./trees.js";
 
@@ -43,6 +44,30 @@ export async function ensureWorktree(git: Git, folder: string, branch: string, s
   await git.raw(["worktree", "add", "--quiet", "--force", ...what]);
   return place;
 }
+
+/**
+ * A worktree whose files are there and whose way to the repository was removed, or leads elsewhere, gets it back; what stood
+ * there instead is kept beside it.
+ */
+export async function repairWorktree(git: Git, folder: string): Promise<"fine" | "repaired" | "gone"> {
+  const isOurs = (): boolean => {
+    const [own, its] = [gitPlaces(git.top), gitPlaces(folder)];
+    return own !== undefined && its !== undefined && its.own !== its.common && sameFolder(own.common, its.common);
+  };
+  if (isOurs()) return "fine";
+  const link = join(folder, ".git");
+  if (existsSync(link)) renameSync(link, `${folder}.git-${Date.now()}`);
+  await git.attempt(["worktree", "repair", folder]);
+  return isOurs() ? "repaired" : "gone";
+}
+
+const sameFolder = (a: string, b: string): boolean => {
+  try {
+    return realpathSync(a) === realpathSync(b);
+  } catch {
+    return false;
+  }
+};
 
 /** Where a branch is checked out, as git knows it. */
 export async function worktreeOf(git: Git, branch: string): Promise<string | undefined> {

@@ -276,7 +276,13 @@ export class FileJournal implements Journal {
   }
 
   #isThere(): boolean {
-    return statSync(journalPath(this.#folder), { throwIfNoEntry: false })?.ino === this.#ino;
+    try {
+      return statSync(journalPath(this.#folder), { throwIfNoEntry: false })?.ino === this.#ino;
+    } catch (error) {
+      // A file stands where its folder was.
+      if ((error as NodeJS.ErrnoException).code === "ENOTDIR") return false;
+      throw error;
+    }
   }
 
   onMoved(listener: (moved: Moved) => void): void {

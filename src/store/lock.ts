@@ -31,11 +31,20 @@ export function takeLock(folder: string, name: string, run: string, now: Date): 
       }
       for (const other of numbersOf(folder, name))
         if (other < number) rmSync(join(folder, `${name}.${other}`), { force: true });
-      return { ok: true, lock: { release: () => rmSync(path, { force: true }) }, tookOver: holder !== undefined };
+      return { ok: true, lock: { release: () => remove(path) }, tookOver: holder !== undefined };
     }
     throw new Error(`the lock ${name} in ${folder} cannot be taken: others take it again and again`);
   } finally {
     rmSync(draft, { force: true });
+  }
+}
+
+/** Whatever became of its folder: what is not there is released. */
+function remove(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOTDIR") throw error;
   }
 }
 

@@ -11,9 +11,11 @@ import { LiveRun } from "../engine/live-run.js";
 import { decideAndPerform } from "../engine/loop.js";
 import { startNotifying } from "../engine/notify.js";
 import { planFiles } from "../engine/plan-files.js";
+import { reconcile } from "../engine/resume.js";
 import { changedSinceParting, contains, mergedIn } from "../git/merge.js";
 import { DEFAULT_TEXTS } from "../handover/templates.js";
 import type { Command } from "../run/command.js";
+import type { RunState } from "../run/state.js";
 import { type Needs, needsOf, phasesNobodyCanTake } from "../run/team.js";
 import { holdLease } from "./lease.js";
 import { conductorClone, databaseClock, type Machine } from "./machine.js";
@@ -28,6 +30,12 @@ type Landing = Extract<Command, { type: "merge-phase" }> & { lands: string };
 /** What the conductor does itself; all else is done by whoever holds the phase. */
 export const isLanding = (command: Command): command is Landing =>
   command.type === "merge-phase" && command.lands !== undefined;
+
+/** The run stops, or the phase was skipped. */
+function isUnwanted({ stopping, phases }: RunState, id: string): boolean {
+  const phase = phases.get(id);
+  return stopping !== undefined || phase === undefined || phase.step === "skipped";
+}
 
 const needsText = ({ agents, labels }: Needs): string => [...agents, ...labels].join(" and ");
 
@@ -72,8 +80,14 @@ export async function conductTeamRun(machine: Machine, job: Taken<RunJob>, ends:
     const there = new Set(team?.workers.map((each) => each.worker));
     for (const command of inFlight.values()) {
       const holder = team?.holdings.get(command.phase)?.worker;
-      // What somebody holds has its job; in another queue it would have a second one.
+      // What somebody holds has its job.
       if (isLanding(command) || (holder !== undefined && there.has(holder))) continue;
+      if (isUnwanted(run.state, command.phase)) {
+        // Nobody will begin it: what was issued for it came to nothing.
+        if (await queues.withdrawPhase({ run: id, phase: command.phase }))
+          run.append(...reconcile(run.state, command.phase));
+        continue;
+      }
       await queues.ensurePhase({ run: id, phase: command.phase }, needsOf(run.state, command.phase));
     }
     for (const { phase, needs } of there.size === 0 ? [] : phasesNobodyCanTake(run.state))

@@ -43,6 +43,18 @@ const IDLE_MS = 3_000;
 /** For a checkpoint, a commit and a push, once the worker is to end. */
 const LEAVES_WITHIN_MS = 45_000;
 
+/** By then it ends, even if the remote cannot be reached: what it could not send is done again by others. */
+const GIVES_UP_AFTER_MS = 55_000;
+
+/** Aborted so long after the other one was. */
+function after(signal: AbortSignal, ms: number): AbortSignal {
+  const later = new AbortController();
+  const begin = (): void => void setTimeout(() => later.abort(), ms).unref();
+  if (signal.aborted) begin();
+  else signal.addEventListener("abort", begin, { once: true });
+  return later.signal;
+}
+
 /** `ends`: the worker is about to end, and hands over what it has. */
 export async function workOnPhase(machine: Machine, job: Taken<PhaseJob>, ends: AbortSignal): Promise<void> {
   const { store, queues, redact, say, database, worker, offer } = machine;
@@ -67,7 +79,8 @@ export async function workOnPhase(machine: Machine, job: Taken<PhaseJob>, ends: 
     const onTrouble = (why: string): void =>
       run.warn(`The git remote cannot be reached by ${machine.worker}: ${why}`, phase);
     const { branch, head } = run.state;
-    const options = { url: machine.url, run: id, branch, epoch: joined.epoch, signal: lease.lost, onTrouble };
+    const signal = AbortSignal.any([lease.lost, after(ends, GIVES_UP_AFTER_MS)]);
+    const options = { url: machine.url, run: id, branch, epoch: joined.epoch, signal, onTrouble };
     const remote = new TeamRemote({ git: clone, ...options });
     await remote.fetch();
     const git = await runCheckout(clone, machine.folder, id, head);

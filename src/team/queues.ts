@@ -83,6 +83,14 @@ export class Queues {
     await this.#ensure(queue, job, keyOf(job));
   }
 
+  /** It is not offered any more; false: somebody holds it. */
+  async withdrawPhase(job: PhaseJob): Promise<boolean> {
+    const all = await this.#elsewhere("", keyOf(job));
+    if (all.some(({ state }) => state === "active")) return false;
+    for (const { queue, id } of all) await this.#boss.deleteJob(queue, id);
+    return true;
+  }
+
   /** Whether somebody took the same phase from another queue. */
   async isHeldElsewhere({ queue, data }: Taken<PhaseJob>): Promise<boolean> {
     return (await this.#elsewhere(queue, keyOf(data))).some(({ state }) => state === "active");

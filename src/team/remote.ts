@@ -115,10 +115,23 @@ export class TeamRemote implements CodeRemote {
   async #pause(n: number, error: GitError): Promise<void> {
     const { signal, onTrouble } = this.#options;
     if (signal.aborted) throw error;
-    onTrouble(error.stderr.trim().split("\n").at(-1) ?? "");
+    onTrouble(gitsWords(error.stderr));
     // Woken up by the end of the lease, it says why it is over.
     await sleep(AGAIN_MS[Math.min(n, AGAIN_MS.length - 1)], undefined, { signal }).catch(() => {
       throw error;
     });
   }
+}
+
+/** What git says first says what is wrong; what follows is advice. */
+export function gitsWords(stderr: string): string {
+  const lines = stderr.trim().split("\n");
+  return (
+    lines
+      .find((line) => line.startsWith("fatal:"))
+      ?.slice("fatal:".length)
+      .trim() ??
+    lines[0] ??
+    ""
+  );
 }

@@ -10,6 +10,7 @@ import type { Git } from "../git/git.js";
 import type { Redact } from "../secrets/redact.js";
 import type { PgStore } from "../store/postgres/store.js";
 import type { Queues } from "./queues.js";
+import { gitsWords } from "./remote.js";
 
 /** How many phases at once, on all machines together, where the user does not say. */
 const MANY = 16;
@@ -33,14 +34,17 @@ export async function startTeamRun(
   const { repository } = prepared;
   const { git, head } = repository;
   const dirty = await dirtyTree(prepared);
-  if (dirty !== undefined) return bad(dirty);
+  if (dirty !== undefined && !given.allowDirty) return bad(dirty);
   const unknown = await notCommitted(git, prepared.parsed.plan.files);
   if (unknown.length > 0)
     return refuse(
       `Others cannot see ${unknown.join(", ")}: the plan is in no commit.`,
       `git add ${unknown.join(" ")} && git commit && git push`,
     );
-  if (!(await isOnRemote(git, url, head)))
+  const remote = await isOnRemote(git, url, head);
+  if (typeof remote === "string")
+    return refuse(`The git remote cannot be reached: ${remote}`, `Try it by hand: git ls-remote ${url}`);
+  if (!remote)
     return refuse(
       `HEAD (${head.slice(0, 9)}) is not on the git remote, so no other machine can begin from it.`,
       "git push",
@@ -88,7 +92,8 @@ async function notCommitted(git: Git, files: readonly string[]): Promise<string[
 
 const CHECKED = "refs/segno-remote/check";
 
-async function isOnRemote(git: Git, url: string, head: string): Promise<boolean> {
+/** Or why that cannot be known. */
+async function isOnRemote(git: Git, url: string, head: string): Promise<boolean | string> {
   const fetched = await git.attempt([
     "fetch",
     "--quiet",
@@ -98,7 +103,7 @@ async function isOnRemote(git: Git, url: string, head: string): Promise<boolean>
     url,
     `+refs/heads/*:${CHECKED}/*`,
   ]);
-  if (!fetched.ok) return false;
+  if (!fetched.ok) return gitsWords(fetched.stderr);
   const found = await git.attempt(["for-each-ref", "--count=1", `--contains=${head}`, CHECKED]);
   return found.ok && found.stdout.trim() !== "";
 }

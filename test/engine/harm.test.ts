@@ -97,6 +97,33 @@ const HARM: [string, Harm][] = [
       commits: "theirs.txt.tmp.1.ba9876543210",
     },
   ],
+  [
+    "the user's branch, tag and stash deleted",
+    {
+      command: "git branch -qD theirs; git tag -d kept >/dev/null; git stash drop -q",
+      says: /put back as it was when the run began: branch theirs, tag kept, the stash "On main: theirs"/,
+    },
+  ],
+  [
+    "its own work hidden from git",
+    {
+      command: 'echo out/ >> "$(git rev-parse --git-common-dir)/info/exclude"',
+      says: /are as they were: info\/exclude/,
+    },
+  ],
+  [
+    "a command hidden in a filter",
+    {
+      command:
+        'D=$(git rev-parse --git-common-dir); git config filter.evil.clean "touch $D/ran; cat"; mkdir -p $D/info; echo "* filter=evil" > $D/info/attributes',
+      says: /make git run commands were changed, and are as they were: filter\.evil\.clean, info\/attributes/,
+    },
+  ],
+  ["the index deleted", { command: 'rm "$(git rev-parse --git-path index)"', says: /index of git was deleted/ }],
+  [
+    "the index written over",
+    { command: 'echo junk > "$(git rev-parse --git-path index)"', says: /index of git was deleted or damaged/ },
+  ],
   ["files without permission", { command: "chmod 000 out/1-1.txt", says: /can be read again: out\/1-1\.txt/ }],
 ];
 
@@ -107,6 +134,9 @@ async function harmed(harm: Harm, where: "checkout" | "worktree"): Promise<{ run
   });
   git(repo, "commit", "--quiet", "--allow-empty", "-m", "second");
   git(repo, "branch", "theirs");
+  git(repo, "tag", "kept");
+  writeFileSync(join(repo, "theirs.txt"), "stashed\n");
+  git(repo, "stash", "push", "--quiet", "-m", "theirs");
   git(repo, "config", "remote.origin.url", "https://example.invalid/mine.git");
   mkdirSync(join(repo, ".git/hooks"), { recursive: true });
   writeFileSync(join(repo, ".git/hooks/post-commit"), "#!/bin/sh\nexit 0\n", { mode: 0o755 });
@@ -142,7 +172,8 @@ describe.concurrent.each(["checkout", "worktree"] as const)("an agent, in the mi
     expect(git(repo, "status", "--porcelain", "--", ":!.segno")).toBe("");
     expect(git(repo, "merge-base", "--is-ancestor", "theirs", "main")).toBe("");
     expect(git(repo, "log", "-1", "--format=%s", "theirs")).toBe("second");
-    expect(git(repo, "stash", "list")).toBe("");
+    expect(git(repo, "stash", "list")).toBe("stash@{0}: On main: theirs");
+    expect(git(repo, "rev-parse", "--verify", "kept^{commit}")).toBe(git(repo, "rev-parse", "theirs"));
     // The user's own.
     expect(git(repo, "config", "remote.origin.url")).toBe("https://example.invalid/mine.git");
     expect(git(repo, "config", "--default", "unset", "core.fsmonitor")).toBe("unset");
@@ -151,6 +182,7 @@ describe.concurrent.each(["checkout", "worktree"] as const)("an agent, in the mi
     expect(readFileSync(join(repo, "theirs.txt"), "utf8")).toBe("a\n");
     expect(statSync(join(repo, "out/1-1.txt")).mode & 0o400).toBe(0o400);
     expect(existsSync("/tmp/segno-never")).toBe(false);
+    expect(existsSync(join(repo, ".git/ran"))).toBe(false);
   });
 });
 
@@ -163,6 +195,31 @@ describe.concurrent("an agent", () => {
     expect(run.done.length).toBeLessThanOrEqual(TASKS.length + 1);
     expect(git(repo, "ls-tree", "-r", "--name-only", "HEAD").match(/out\//g)).toHaveLength(3);
     expect(git(repo, "worktree", "list").split("\n")).toHaveLength(1);
+  });
+
+  test.each([
+    ["made anew", `rm -rf .git && git init -q . && git add -A && git ${AS} commit -qm init`],
+    ["removed", "rm -rf .git"],
+  ])("whose worktree has its .git %s: it leads to the repository again, and nothing is lost", async (_, command) => {
+    const { run, repo } = await harmed({ command }, "worktree");
+    expect(run.status, JSON.stringify(run.of("phase-failed"))).toBe("completed");
+    expect(run.done).toEqual(TASKS);
+    expect(run.of("warned").some(({ message: said }) => said.includes("the .git of its worktree was"))).toBe(true);
+    expect(git(repo, "ls-tree", "-r", "--name-only", "HEAD").match(/out\//g)).toHaveLength(3);
+    expect(git(repo, "worktree", "list").split("\n")).toHaveLength(1);
+  });
+
+  test("that puts a file where the run's own state was: it goes on elsewhere, and the run ends", async () => {
+    const { run } = await harmed({ command: "rm -rf .git/segno; touch .git/segno" }, "checkout");
+    expect(run.status).toBe("completed");
+    expect(run.done).toEqual(TASKS);
+  });
+
+  test("that leaves a rebase open: the phase says so, and not that a branch was switched", async () => {
+    const command = `echo x > x.txt; git add x.txt; git ${AS} commit -qm x; GIT_SEQUENCE_EDITOR=true git ${AS} rebase -q -i HEAD~1 --exec false >/dev/null 2>&1; true`;
+    const { run } = await harmed({ command }, "checkout");
+    expect(run.status).toBe("failed");
+    expect(run.of("phase-failed")[0]?.message).toContain("A rebase is in progress");
   });
 
   test("that moves a submodule the phase is not about: it is back, and the phase's own work is committed", async () => {

@@ -9,7 +9,10 @@ import { onePhase, runStarted } from "../support/run-started.js";
 const RESUMED = { type: "run-resumed", config: undefined, torn: 0, swept: 0, staged: [], usersPaths: [] };
 
 /** A phase in two parts, both of which failed, and so did the whole; somebody is asked. */
-function asked(choice: "continue" | "leave" | "revise" | undefined, ...more: ({ type: string } & Record<string, unknown>)[]): RunState {
+function asked(
+  choice: "continue" | "leave" | "revise" | undefined,
+  ...more: ({ type: string } & Record<string, unknown>)[]
+): RunState {
   const plan = onePhase();
   const [phase] = plan.phases;
   if (phase === undefined) throw new Error("no phase");

@@ -67,7 +67,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a team of one", () => {
     const ends = new AbortController();
     const said: string[] = [];
     const machine = {
-      offer: { version: "0", host: "here", slots: 2, agents: { claude: "default" }, labels: [] },
+      offer: { version: "0", host: "here", instance: "i", slots: 2, agents: { claude: "default" }, labels: [] },
       ...{ worker: "w1", url, folder: join(home, "team"), redact },
       ...{ store: team.store, database: team.database, queues: team.queues },
       equipment: async () => equipment,

@@ -7,6 +7,7 @@ import type { Store } from "../../store/store.js";
 import { attendedBy, configFor } from "../attended.js";
 import { startInBackground } from "../background.js";
 import { conduct } from "../conduct.js";
+import { configToResume } from "../config-to-resume.js";
 import { confirmCommands } from "../confirm-commands.js";
 import { findCrew, usableCrew } from "../crew.js";
 import { realEquipment } from "../equipment.js";
@@ -109,14 +110,7 @@ export async function goOn(
       json,
     );
   }
-  // What the run found out for itself when it began holds, unless something else is said now.
-  const gates = settings.config.project_gates;
-  const chosen = {
-    ...settings.config,
-    permission_mode: settings.config.permission_mode ?? state.config.permission_mode,
-    project_gates: Object.keys(gates).length > 0 ? gates : (state.config.project_gates ?? {}),
-    tag: settings.config.tag ?? state.config.tag,
-  };
+  const chosen = configToResume(settings.config, state.config);
   const mode = await permissionMode(chosen, settings.file, json);
   if (!mode.ok) return printFailure(mode.failure, json);
   const confirmed = await confirmCommands(settings, json);

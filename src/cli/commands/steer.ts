@@ -1,22 +1,31 @@
 /** `pause`, `continue`, `stop`, `skip`: from any terminal in the repository, through the door of the run that is in progress. */
 
+import { bad, good, type Result } from "../../engine/failure.js";
 import { findInterrupted } from "../../engine/interrupted.js";
 import { appendToRun, stateOf } from "../../engine/resume.js";
 import { askRun, type SteerName, skipPhase } from "../../engine/steering.js";
 import type { Store } from "../../store/store.js";
 import { EXIT } from "../exit.js";
+import { runNamed } from "../found-run.js";
 import { printFailure } from "../print-failure.js";
 import { storeHere } from "../store-here.js";
 import { repositoryTop } from "../top.js";
 
 type Act = "pause" | "continue" | "stop";
 
-export async function steerCommand(act: Act, flags: { json?: boolean }): Promise<number> {
+interface SteerFlags {
+  json?: boolean;
+  run?: string;
+}
+
+export async function steerCommand(act: Act, flags: SteerFlags): Promise<number> {
   const json = flags.json === true;
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
   const store = await storeHere(top.value, flags);
-  const live = await liveRun(store);
+  const meant = await runMeant(store, flags.run);
+  if (!meant.ok) return printFailure(meant.failure, json);
+  const live = meant.value;
   if (live !== undefined) return askAndSay(store, live, act, {}, json);
   const left = await findInterrupted(store, { top: top.value }, new Date());
   return say(
@@ -28,12 +37,14 @@ export async function steerCommand(act: Act, flags: { json?: boolean }): Promise
   );
 }
 
-export async function skipCommand(phase: string, flags: { json?: boolean }): Promise<number> {
+export async function skipCommand(phase: string, flags: SteerFlags): Promise<number> {
   const json = flags.json === true;
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
   const store = await storeHere(top.value, flags);
-  const live = await liveRun(store);
+  const meant = await runMeant(store, flags.run);
+  if (!meant.ok) return printFailure(meant.failure, json);
+  const live = meant.value;
   if (live !== undefined) return askAndSay(store, live, "skip", { phase }, json);
   const left = await findInterrupted(store, { top: top.value }, new Date());
   if (left === undefined) return say(json, false, "No run is in progress or interrupted here.");
@@ -43,6 +54,14 @@ export async function skipCommand(phase: string, flags: { json?: boolean }): Pro
   return typeof said.value === "string" ? say(json, true, said.value) : say(json, false, said.value.missing);
 }
 
+/** The one that was named, if it goes on; else whichever does. */
+async function runMeant(store: Store, named: string | undefined): Promise<Result<string | undefined>> {
+  if (named === undefined) return good(await liveRun(store));
+  const run = runNamed(await store.list(), named);
+  if (!run.ok || (await goesOn(store, run.value))) return run;
+  return bad({ type: "usage", what: `Run ${run.value} is not in progress.`, fix: `segno status ${run.value}` });
+}
+
 /** How many of the newest runs are looked at. */
 const NEWEST = 20;
 
@@ -50,16 +69,16 @@ const NEWEST = 20;
 export async function liveRun(store: Store): Promise<string | undefined> {
   const here = await store.checkoutHolder();
   if (here !== undefined) return here.run;
-  for (const run of (await store.list()).slice(0, NEWEST))
-    if ((await store.holder(run)) !== undefined || (await isOpenToAll(store, run))) return run;
+  for (const run of (await store.list()).slice(0, NEWEST)) if (await goesOn(store, run)) return run;
   return undefined;
 }
 
-/** Nobody needs to hold it for what is said to be written down. */
-async function isOpenToAll(store: Store, run: string): Promise<boolean> {
+/** Somebody holds it; or nobody needs to, for what is said to be written down, as long as it is not over. */
+async function goesOn(store: Store, run: string): Promise<boolean> {
   const open = await store.steer(run, (text) => text);
-  await open?.journal.close();
-  return open !== undefined && stateOf(open.events)?.status === "running";
+  if (open === undefined) return (await store.holder(run)) !== undefined;
+  await open.journal.close();
+  return stateOf(open.events)?.status === "running";
 }
 
 /** Asks the run, and says what came back. */

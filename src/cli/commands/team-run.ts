@@ -17,6 +17,7 @@ import { attach } from "../attach.js";
 import { attendedBy, configFor } from "../attended.js";
 import { chooseChecks } from "../choose-checks.js";
 import { exitCode, printSummary } from "../conduct.js";
+import { configToResume } from "../config-to-resume.js";
 import { findCrew } from "../crew.js";
 import { dryRun } from "../dry-run.js";
 import { realEquipment } from "../equipment.js";
@@ -36,6 +37,13 @@ const usage = (what: string, fix: string): Failure => ({ type: "usage", what, fi
 export async function teamRunCommand(plan: string | undefined, flags: RunFlags, settings: Settings): Promise<number> {
   const json = flags.json === true;
   const fail = (failure: Failure): number => printFailure(failure, json);
+  if (flags.until !== undefined)
+    return fail(
+      usage(
+        "--until ends a run whose process is here; a team's run is conducted wherever it is held.",
+        "Leave it out and limit it with max_hours (segno config set max_hours 6), or say segno stop when it is time.",
+      ),
+    );
   const format = readFormat(flags.format);
   if (!format.ok) return fail(format.failure);
   const reading = planOptions(settings.config, format.value);
@@ -113,8 +121,11 @@ export async function teamResumeCommand(
     if (status === "completed")
       return printFailure({ type: "nothing-to-resume", run, why: "all its phases are done" }, json);
     const attended = attendedBy(flags);
-    const mode = settings.config.permission_mode ?? before.permission_mode;
-    const config = configFor(attended, { ...before, ...(mode === undefined ? {} : { permission_mode: mode }) });
+    // How the team divides the work was settled when it began.
+    const { parallel, split, branch } = before;
+    const chosen = { ...configToResume(settings.config, before), parallel, split, branch };
+    const mode = chosen.permission_mode;
+    const config = configFor(attended, chosen);
     const crew = await findCrew(config, plan, mode ?? "listed", "user");
     if (!crew.ok) return printFailure(crew.failure, json);
     const { equipment } = realEquipment(crew.value, mode ?? "listed", config, true);

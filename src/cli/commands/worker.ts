@@ -1,5 +1,6 @@
 /** `worker`: this machine works for the team, until it is ended. */
-import { existsSync, mkdirSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { homedir, hostname } from "node:os";
 import { join } from "node:path";
 import type { Agent, PermissionLevel } from "../../agents/agent.js";
@@ -8,18 +9,21 @@ import { narrowerLevel } from "../../config/narrow.js";
 import type { Config } from "../../config/schema.js";
 import { bad, good, type Result } from "../../engine/failure.js";
 import type { Equipment } from "../../engine/held-run.js";
+import { isOwn } from "../../engine/marker.js";
 import { Git } from "../../git/git.js";
 import { agentsNamed } from "../../run/choosing.js";
+import { writeWhole } from "../../store/atomic.js";
 import { takeLock } from "../../store/lock.js";
 import type { Machine } from "../../team/machine.js";
 import { workForTeam } from "../../team/worker.js";
 import { agentFor } from "../agent.js";
+import { confirmCommands } from "../confirm-commands.js";
 import { environmentWithout, realEquipment } from "../equipment.js";
 import { EXIT } from "../exit.js";
 import { permissionMode } from "../permission.js";
 import { printFailure } from "../print-failure.js";
 import { readSettings } from "../settings.js";
-import { openTeamOf, reachTeam, remoteUrl, type TeamFlags } from "../team.js";
+import { openTeamOf, type Reached, reachTeam, remoteUrl, storeOf, type TeamFlags } from "../team.js";
 import { repositoryTop } from "../top.js";
 
 export interface WorkerFlags extends TeamFlags {
@@ -55,6 +59,9 @@ export async function workerCommand(flags: WorkerFlags, version: string): Promis
   if (!level.ok) return printFailure(level.failure, json);
   const accounts = accountsOf(flags.account ?? []);
   if (!accounts.ok) return printFailure(accounts.failure, json);
+  // Which agents to offer is the user's word, or a project's file says it: a command in that is confirmed first.
+  const confirmed = flags.agents === undefined ? await confirmCommands(settings.value, json) : good(undefined);
+  if (!confirmed.ok) return printFailure(confirmed.failure, json);
   const crew = await agentsOf(flags.agents === undefined ? [config.agent] : list(flags.agents), config);
   if (!crew.ok) return printFailure(crew.failure, json);
   const reached = await reachTeam(top.value, flags);
@@ -62,11 +69,14 @@ export async function workerCommand(flags: WorkerFlags, version: string): Promis
   const { settings: team, redact } = reached.value;
   const url = await remoteUrl(new Git(top.value), team.remote);
   if (!url.ok) return printFailure(url.failure, json);
-  const place = placeOf(team.repo, flags.name);
+  const chosen = await placeIn(reached.value, flags.name);
+  if (!chosen.ok) return printFailure(chosen.failure, json);
+  const place = chosen.value;
+  const joined = await openTeamOf(reached.value, { worker: place.worker, supervises: true });
+  if (!joined.ok) return printFailure(joined.failure, json);
+  const opened = joined.value;
   // Marks what it starts, and tells its own from its neighbours' on this machine.
   process.env.SEGNO_WORKER = place.worker;
-  const opened = await openTeamOf(reached.value, { worker: place.worker, supervises: true });
-  if (!opened.ok) return printFailure(opened.failure, json);
   const say = (text: string): void => {
     const clean = redact(text);
     console.log(json ? JSON.stringify({ at: new Date().toISOString(), worker: place.worker, text: clean }) : clean);
@@ -76,34 +86,45 @@ export async function workerCommand(flags: WorkerFlags, version: string): Promis
     offer: {
       version,
       host: hostname(),
+      instance: place.instance,
       slots,
       agents: Object.fromEntries(crew.value.map(({ name }) => [name, accounts.value[name] ?? "default"])),
       labels: list(flags.labels).map((label) => label.toLowerCase()),
     },
     url: url.value,
-    store: opened.value.store,
-    database: opened.value.database,
-    queues: opened.value.queues,
+    store: opened.store,
+    database: opened.database,
+    queues: opened.queues,
     folder: place.folder,
     equipment: async (state) =>
       equipmentFor(state.config, crew.value, agentsNamed(state.config, state.plan), level.value, config, place.folder),
     redact,
     say,
   };
+  const allowed = await opened.store.sayAlive(machine.offer).catch((error: Error) => error);
+  if (allowed instanceof Error)
+    return printFailure(
+      {
+        type: "usage",
+        what: `The database lets nobody work as this user: ${redact(allowed.message)}`,
+        fix: "Use a user that is a member of segno_worker; members of segno_viewer only look.",
+      },
+      json,
+    );
   say(
     `Worker ${place.worker}: ${slots} ${slots === 1 ? "slot" : "slots"}, ${crew.value.map(({ title }) => title).join(", ")}, may do: ${level.value}. Ctrl-C hands over what it has; twice ends at once.`,
   );
   const ends = new AbortController();
-  endOnSignals(ends, place.worker, say);
+  endOnSignals(ends, say);
   await workForTeam(machine, ends.signal);
-  await opened.value.close();
+  await opened.close();
   place.release();
   say("ended");
   return EXIT.done;
 }
 
 /** Once: hand over. Twice: end now, with everything it started. */
-function endOnSignals(ends: AbortController, worker: string, say: (text: string) => void): void {
+function endOnSignals(ends: AbortController, say: (text: string) => void): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.on(signal, () => {
       if (!ends.signal.aborted) {
@@ -112,7 +133,7 @@ function endOnSignals(ends: AbortController, worker: string, say: (text: string)
       }
       if (signal === "SIGHUP") return;
       setTimeout(() => process.exit(EXIT.interrupted), 5_000).unref();
-      void sweep((marker) => marker.split(":")[1] === worker).then(() => process.exit(EXIT.interrupted));
+      void sweep(isOwn).then(() => process.exit(EXIT.interrupted));
     });
 }
 
@@ -143,15 +164,42 @@ async function repositoryOf(flags: WorkerFlags): Promise<Result<string>> {
 const stateFolder = (): string =>
   join(process.env.XDG_STATE_HOME ?? join(process.env.HOME ?? homedir(), ".local", "state"), "segno", "team");
 
+interface Place {
+  worker: string;
+  folder: string;
+  /** Tells it from whoever has the same name elsewhere. */
+  instance: string;
+  release: () => void;
+}
+
 /** A folder of its own; one that a dead worker left is taken up again, with its clones. */
-function placeOf(repo: string, name: string | undefined): { worker: string; folder: string; release: () => void } {
-  const base = (name ?? hostname()).replaceAll(/[^\w.-]+/g, "-");
+function placeOf(repo: string, name: string): Place {
+  const base = name.replaceAll(/[^\w.-]+/g, "-");
   for (let n = 1; ; n++) {
     const worker = n === 1 ? base : `${base}-${n}`;
     const folder = join(stateFolder(), repo, worker);
     const locked = takeLock(folder, "lock", worker, new Date());
-    if (locked.ok) return { worker, folder, release: () => locked.lock.release() };
+    if (locked.ok) return { worker, folder, instance: instanceOf(folder), release: () => locked.lock.release() };
   }
+}
+
+function instanceOf(folder: string): string {
+  const path = join(folder, "instance");
+  if (!existsSync(path)) writeWhole(path, randomBytes(4).toString("hex"));
+  return readFileSync(path, "utf8").trim();
+}
+
+/** Names are unique in a team: a machine whose own is taken gets another, one that the user gave is refused. */
+async function placeIn(reached: Reached, name: string | undefined): Promise<Result<Place>> {
+  const { repo } = reached.settings;
+  const there = await storeOf(reached, "").workers();
+  const place = placeOf(repo, name ?? hostname());
+  const { worker, instance } = place;
+  const other = there.find((each) => each.worker === worker && !each.lost && each.instance !== instance);
+  if (other === undefined) return good(place);
+  place.release();
+  if (name === undefined) return good(placeOf(repo, `${hostname()}-${instance}`));
+  return refuse(`A worker ${worker} is there already, on ${other.host}.`, "Give this one another --name.");
 }
 
 /** `claude=team-a`: agents with the same account share its limits. */

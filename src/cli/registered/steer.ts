@@ -11,8 +11,12 @@ export function register(program: Command): void {
     program
       .command(name)
       .description(description)
+      .option("--run <id>", "which run, where several go on (default: the one in this checkout, else the newest)")
       .option("--json", "print one JSON object")
-      .addHelpText("after", `\nExamples:\n  segno ${name}        from any terminal in the repository`)
+      .addHelpText(
+        "after",
+        `\nExamples:\n  segno ${name}        from any terminal in the repository\n  segno ${name} --run 4f1c   that run`,
+      )
       .action(async (flags) => end(await (await import("../commands/steer.js")).steerCommand(name, flags)));
   }
 
@@ -20,6 +24,7 @@ export function register(program: Command): void {
     .command("skip")
     .argument("<phase>", "a phase's id")
     .description("Leave a phase out; phases that depend on it may begin.")
+    .option("--run <id>", "which run, where several go on (default: the one in this checkout, else the newest)")
     .option("--json", "print one JSON object")
     .addHelpText("after", "\nExamples:\n  segno skip 2")
     .action(async (phase, flags) => end(await (await import("../commands/steer.js")).skipCommand(phase, flags)));

@@ -91,11 +91,12 @@ CREATE TABLE segno.holders (
 
 -- Who is there, and what each offers.
 CREATE TABLE segno.workers (
-  worker text PRIMARY KEY,
   repo text NOT NULL,
+  worker text NOT NULL,
   offer text NOT NULL,
   since timestamptz NOT NULL,
-  seen timestamptz NOT NULL
+  seen timestamptz NOT NULL,
+  PRIMARY KEY (repo, worker)
 );
 
 -- A usage limit is an account's, whichever run met it.
@@ -215,13 +216,13 @@ END $$;
 CREATE FUNCTION segno.worker_seen(p_worker text, p_repo text, p_offer text) RETURNS void LANGUAGE sql
 SECURITY DEFINER SET search_path = segno, pg_temp AS $$
   INSERT INTO segno.workers (worker, repo, offer, since, seen) VALUES (p_worker, p_repo, p_offer, segno.clock(), segno.clock())
-    ON CONFLICT (worker) DO UPDATE SET offer = excluded.offer, seen = excluded.seen;
+    ON CONFLICT (repo, worker) DO UPDATE SET offer = excluded.offer, seen = excluded.seen;
   DELETE FROM segno.workers WHERE seen < segno.clock() - interval '1 day'
 $$;
 
-CREATE FUNCTION segno.worker_gone(p_worker text) RETURNS void LANGUAGE sql
+CREATE FUNCTION segno.worker_gone(p_worker text, p_repo text) RETURNS void LANGUAGE sql
 SECURITY DEFINER SET search_path = segno, pg_temp AS
-$$ DELETE FROM segno.workers WHERE worker = p_worker $$;
+$$ DELETE FROM segno.workers WHERE worker = p_worker AND repo = p_repo $$;
 
 CREATE FUNCTION segno.limit_account(p_agent text, p_account text, p_until timestamptz) RETURNS void LANGUAGE sql
 SECURITY DEFINER SET search_path = segno, pg_temp AS $$
@@ -273,4 +274,5 @@ GRANT USAGE ON SCHEMA segno TO ${worker}, ${viewer};
 GRANT SELECT ON ALL TABLES IN SCHEMA segno TO ${worker}, ${viewer};
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA segno TO ${worker};
 REVOKE EXECUTE ON FUNCTION segno.remove_run(text) FROM ${worker};
+GRANT EXECUTE ON FUNCTION segno.clock(), segno.stamp(timestamptz) TO ${viewer};
 `;

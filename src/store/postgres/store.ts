@@ -19,6 +19,8 @@ const LOST_SECONDS = 12;
 export interface Offer {
   version: string;
   host: string;
+  /** Tells machines of one name apart. */
+  instance: string;
   slots: number;
   /** Agents, and whose account each uses. */
   agents: Record<string, string>;
@@ -163,7 +165,8 @@ export class PgStore implements Store {
   /** The worker that has its lease, as long as it gives signs of life. */
   async #conductor(run: string): Promise<Holder | undefined> {
     const [row] = await this.#database.query<{ worker: string; since: string }>(
-      `SELECT w.worker, segno.stamp(w.since) AS since FROM segno.leases l JOIN segno.workers w USING (worker)
+      `SELECT w.worker, segno.stamp(w.since) AS since FROM segno.leases l JOIN segno.runs r USING (run)
+       JOIN segno.workers w ON w.worker = l.worker AND w.repo = r.repo
        WHERE l.run = $1 AND l.scope = '' AND w.seen > clock_timestamp() - make_interval(secs => $2)`,
       [run, LOST_SECONDS],
     );
@@ -177,7 +180,8 @@ export class PgStore implements Store {
   }
 
   async sayGone(): Promise<void> {
-    await this.#database.query("SELECT segno.worker_gone($1)", [this.#options.worker]);
+    const { worker, repo } = this.#options;
+    await this.#database.query("SELECT segno.worker_gone($1, $2)", [worker, repo]);
   }
 
   /** Who is there, or was until lately; `lost`: no sign of life for too long. */
