@@ -43,9 +43,16 @@ export interface CommitRequest {
   plan: { files: readonly string[]; marked: ReadonlyMap<string, string> };
 }
 
+/** What the user had open, and an agent committed: the commits that were taken apart, and where they are kept. */
+export interface TakenApart {
+  commits: string[];
+  files: string[];
+  ref: string;
+}
+
 export type CommitOutcome =
-  | { type: "made"; sha: string; files: number; leftOut: string[] }
-  | { type: "nothing" }
+  | { type: "made"; sha: string; files: number; leftOut: string[]; apart?: TakenApart | undefined }
+  | { type: "nothing"; apart?: TakenApart | undefined }
   /** Something in it must not be committed, or a hook says no: the work is kept, and can be repaired. */
   | { type: "refused"; why: string; output: string }
   | { type: "failed"; why: string };
@@ -64,7 +71,7 @@ async function findCommit(git: Git, { head, run, command }: CommitRequest): Prom
 const INDEX_TRIES = 30;
 
 export async function commitChanges(git: Git, request: CommitRequest): Promise<CommitOutcome> {
-  const head = await git.line(["rev-parse", "HEAD"]);
+  let head = await git.line(["rev-parse", "HEAD"]);
   // Where HEAD has not moved, there is no commit of anybody's to look for.
   const moved = head !== request.head;
   const made = moved ? await findCommit(git, request) : undefined;
@@ -94,6 +101,8 @@ export async function commitChanges(git: Git, request: CommitRequest): Promise<C
   }
   const foreign = moved ? await inspectForeign(git, request, head) : undefined;
   if (foreign !== undefined) return foreign;
+  const apart = moved ? await takeApart(git, request, head) : undefined;
+  if (apart !== undefined) head = apart.base;
   const { taken, leftOut } = await selectChanges(git, request);
   const submodules = await registeredSubmodules(git);
   const nested = taken
@@ -124,7 +133,8 @@ export async function commitChanges(git: Git, request: CommitRequest): Promise<C
     }
     if (entries.length > 0) await git.raw(["update-index", "-z", "--index-info"], { index, input: entries.join("") });
     const paths = await git.nulSeparated(["diff", "--cached", "--name-only", "-z", "--no-renames", head], { index });
-    if (paths.length === 0 && !(request.merging === true && (await isMerging(git)))) return { type: "nothing" };
+    if (paths.length === 0 && !(request.merging === true && (await isMerging(git))))
+      return { type: "nothing", ...(apart === undefined ? {} : { apart: apart.taken }) };
     const options = { index, input: messageText(request), timeoutMs: COMMIT_MS };
     const made = await git.attempt(["commit", "--quiet", "--file=-"], options);
     if (!made.ok) {
@@ -133,7 +143,8 @@ export async function commitChanges(git: Git, request: CommitRequest): Promise<C
       return { type: "refused", why: `a hook of the repository refuses the commit: ${lastLine(said)}`, output: said };
     }
     const sha = await git.line(["rev-parse", "HEAD"]);
-    return { type: "made", sha, files: await repairIndex(git, sha, request.staged), leftOut };
+    const files = await repairIndex(git, sha, request.staged);
+    return { type: "made", sha, files, leftOut, ...(apart === undefined ? {} : { apart: apart.taken }) };
   });
 }
 
@@ -193,6 +204,37 @@ async function inspectForeign(git: Git, request: CommitRequest, head: string): P
     };
   }
   return undefined;
+}
+
+/**
+ * Commits of an agent's that hold what the user had open when the phase began (`git add -A`): the branch goes back to
+ * before them, the files stay as they are, and what is the phase's own is committed by us. The commits are kept.
+ */
+async function takeApart(
+  git: Git,
+  { head: from, baseline, branch, run, staged }: CommitRequest,
+  head: string,
+): Promise<{ base: string; taken: TakenApart } | undefined> {
+  const theirs = new Set((await treeChanges(git, from, baseline)).map(({ path }) => path));
+  if (theirs.size === 0) return undefined;
+  const log = await git.attempt(["log", `--format=${trailerFormat(TRAILERS.run)}`, `${from}..${head}`]);
+  const rows = log.stdout
+    .split("\n")
+    .filter((row) => row !== "")
+    .map((row) => row.split("\0") as [string, string | undefined]);
+  // Behind one of ours nothing can be taken apart any more.
+  const own = rows.findIndex(([, ofRun = ""]) => ofRun !== "");
+  const commits = rows.slice(0, own < 0 ? undefined : own).map(([sha]) => sha);
+  const base = own < 0 ? from : (rows[own]?.[0] ?? from);
+  if (commits.length === 0) return undefined;
+  const files = (await treeChanges(git, base, head)).map(({ path }) => path).filter((path) => theirs.has(path));
+  if (files.length === 0) return undefined;
+  const ref = `refs/segno/${run}/aside/agents-${head.slice(0, 12)}`;
+  await git.raw(["update-ref", ref, head]);
+  await git.raw(["update-ref", "-m", "segno: taken apart", `refs/heads/${branch}`, base, head]);
+  const unstaged = files.filter((path) => !staged.includes(path));
+  if (unstaged.length > 0) await git.attempt(["reset", "--quiet", "--", ...unstaged]);
+  return { base, taken: { commits, files, ref } };
 }
 
 /** What the phase changed, less what is not its own to commit. */

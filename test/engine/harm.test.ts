@@ -215,6 +215,22 @@ describe.concurrent("an agent", () => {
     expect(run.done).toEqual(TASKS);
   });
 
+  test("that commits what the user had open: it is taken out of the history again, and stays as it was", async () => {
+    const repo = scratchRepo({ ...planFiles([{ id: "1", tasks: 3 }]), "theirs.txt": "a\n" });
+    writeFileSync(join(repo, "theirs.txt"), "b\n");
+    writeFileSync(join(repo, "notes.txt"), "mine\n");
+    const command = `git add -A && git ${AS} commit -qm wip`;
+    const run = await rehearse({ repo, agent, allowDirty: true, behave: inTheMiddle(command) });
+    expect(run.status).toBe("completed");
+    expect(run.done).toEqual(TASKS);
+    expect(git(repo, "log", "--format=%s").split("\n")).not.toContain("wip");
+    expect(git(repo, "ls-tree", "-r", "--name-only", "HEAD").match(/out\//g)).toHaveLength(3);
+    expect(git(repo, "log", "--format=", "--name-only")).not.toContain("notes.txt");
+    expect(git(repo, "status", "--porcelain").split("\n")).toEqual([" M theirs.txt", "?? notes.txt"]);
+    expect(git(repo, "show", "HEAD:theirs.txt")).toBe("a");
+    expect(run.of("warned").some(({ message: said }) => said.includes("your changes are uncommitted"))).toBe(true);
+  });
+
   test("that leaves a rebase open: the phase says so, and not that a branch was switched", async () => {
     const command = `echo x > x.txt; git add x.txt; git ${AS} commit -qm x; GIT_SEQUENCE_EDITOR=true git ${AS} rebase -q -i HEAD~1 --exec false >/dev/null 2>&1; true`;
     const { run } = await harmed({ command }, "checkout");

@@ -1,5 +1,11 @@
 import { asideRef, setAside } from "../../git/aside.js";
-import { type CommitOutcome, type CommitRequest, commitChanges, keepSnapshot } from "../../git/commit.js";
+import {
+  type CommitOutcome,
+  type CommitRequest,
+  commitChanges,
+  keepSnapshot,
+  type TakenApart,
+} from "../../git/commit.js";
 import { GitError } from "../../git/git.js";
 import { PARTIAL, TRAILERS, taskTrailer } from "../../git/history.js";
 import { filesAt } from "../../git/trees.js";
@@ -65,6 +71,7 @@ export const commit: Performer<"commit"> = async (held, { id, phase, attempt, ki
   const kept = config.auto_commit ? undefined : await keepSnapshot(git, request).catch(asFailure);
   const outcome = kept ?? (await commitChanges(git, request).catch(asFailure));
   if (outcome.type === "made" || outcome.type === "nothing") {
+    if (outcome.apart !== undefined) sayApart(held, phase, outcome.apart);
     await forgetWork(held, phase, git);
     await held.remote?.send(phase);
   }
@@ -106,6 +113,15 @@ export const commit: Performer<"commit"> = async (held, { id, phase, attempt, ki
       outcome satisfies never;
   }
 };
+
+function sayApart({ run }: HeldRun, phase: string, { commits, files, ref }: TakenApart): void {
+  const some = files.slice(0, 5).join(", ");
+  const shas = commits.map((sha) => sha.slice(0, 9)).join(", ");
+  run.warn(
+    `The agent committed what you had open (${some}${files.length > 5 ? ", …" : ""}) with its own work, in ${shas}: its work is in Segno's commit, your changes are uncommitted as they were. Its commits are kept: ${ref}`,
+    phase,
+  );
+}
 
 function requestFor(
   held: HeldRun,
