@@ -2,7 +2,7 @@
  * Compares git with what the run knows, and puts right what an agent did to it where nothing can be lost: at boundaries
  * by a look at a few files, before gates and commits in full. What was done is said; what only a person can decide stays.
  */
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { dropDeadLocks } from "../git/dead-locks.js";
 import { removeDrafts } from "../git/drafts.js";
@@ -238,7 +238,10 @@ async function restoreRefs({ run, refs }: HeldRun, phase: string, git: Git): Pro
 /** What people wrote for Segno, in the run's own checkout: as the phase found it. */
 function putFilesBack(held: HeldRun, phase: string, { origin }: Attempt): string[] {
   if (origin.worktree !== undefined) return [];
-  const gone = [...held.keptFiles].filter(([path]) => !existsSync(join(held.top, path)));
+  const gone = [...held.keptFiles].filter(([path, { content }]) => {
+    const size = statSync(join(held.top, path), { throwIfNoEntry: false })?.size;
+    return size === undefined || (size === 0 && content.length > 0);
+  });
   const back: string[] = [];
   for (const [path, { content, mode }] of gone) {
     try {
@@ -250,6 +253,9 @@ function putFilesBack(held: HeldRun, phase: string, { origin }: Attempt): string
     }
   }
   if (back.length > 0)
-    held.run.warn(`Deleted while phase ${phase} worked, and put back as they were: ${back.join(", ")}`, phase);
+    held.run.warn(
+      `Deleted or emptied while phase ${phase} worked, and put back as they were: ${back.join(", ")}`,
+      phase,
+    );
   return back;
 }

@@ -13,6 +13,8 @@ export type UndoProblem =
   | { type: "missing"; sha: string }
   | { type: "foreign"; shas: string[] }
   | { type: "conflict"; sha: string; files: string[] }
+  /** That was done before. */
+  | { type: "undone" }
   | { type: "nothing" };
 
 export interface Undoing {
@@ -28,9 +30,10 @@ export interface Undoing {
   marked: readonly string[];
 }
 
-/** Commits after `base` that are none of these. */
-export async function foreignCommits(git: Git, base: string, shas: readonly string[]): Promise<string[]> {
-  const since = (await git.line(["rev-list", `${base}..HEAD`])).split("\n").filter((sha) => sha !== "");
+/** Commits after `base` that are none of these; `here`: on the branch itself, not merged into it. */
+export async function foreignCommits(git: Git, base: string, shas: readonly string[], here = false): Promise<string[]> {
+  const which = here ? ["--first-parent"] : [];
+  const since = (await git.line(["rev-list", ...which, `${base}..HEAD`])).split("\n").filter((sha) => sha !== "");
   return since.filter((sha) => !shas.includes(sha));
 }
 
@@ -49,6 +52,7 @@ export async function undoCommits(
   }
   const foreign = await foreignCommits(git, base, shas);
   if (move && foreign.length > 0) return problem({ type: "foreign", shas: foreign });
+  if (await wereTakenBack(git, base, shas)) return problem({ type: "undone" });
   const commits = shas.length;
   const own = changed.filter((file) => marked.includes(file));
   if (own.length > 0) await git.raw(["checkout", "--quiet", "HEAD", "--", ...own]);
@@ -103,12 +107,23 @@ async function writePlans(git: Git, plans: ReadonlyMap<string, string>): Promise
   }
 }
 
+async function wereTakenBack(git: Git, base: string, shas: readonly string[]): Promise<boolean> {
+  const all = (await git.raw(["log", "-z", "--format=%H%n%B", `${base}..HEAD`])).split("\0");
+  // One that was reverted itself takes nothing back any more.
+  const counting = all.filter(
+    (text) => !all.some((other) => other.includes(`This reverts commit ${text.slice(0, 40)}`)),
+  );
+  return shas.every((sha) => counting.some((text) => text.includes(takesBack(sha))));
+}
+
+const takesBack = (sha: string): string => `This takes back ${sha}.`;
+
 /** Its trailers say that what earlier commits name as done is not. */
 const messageOf = (plan: string, phases: readonly string[], shas: readonly string[]): string =>
   [
     `Undo ${phases.length === 1 ? `phase ${phases[0]}` : `phases ${phases.join(", ")}`} of ${plan}`,
     "",
-    ...shas.map((sha) => `This takes back ${sha}.`),
+    ...shas.map(takesBack),
     "",
     `${TRAILERS.plan}: ${plan}`,
     ...phases.map((phase) => `${TRAILERS.phase}: ${phase}`),

@@ -327,7 +327,9 @@ function Keys({ board, mode, over, interrupted, canDetach, columns }: KeysProps)
           .map(({ id }, index) => `${index + 1} phase ${id}`)
           .join("  ")}  any other key: none`;
       default: {
-        if (interrupted) return `Nobody conducts this run any more. Go on with: segno resume ${board.run}   q leaves`;
+        // The last part of its name is enough, and fits.
+        if (interrupted)
+          return `Nobody conducts this run any more. Go on: segno resume ${board.run.split("-").at(-1)}   q leaves`;
         if (over) return "The run is over: q leaves";
         const [first] = board.questions;
         const answers = first === undefined ? "" : `1-${first.choices.length} answer  `;

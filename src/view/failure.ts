@@ -10,11 +10,16 @@ export const failingGates = ({ gates }: Pick<BoardPhase, "gates">): { name: stri
     .filter(({ passed }) => !passed)
     .map(({ name, why, tail }) => ({ name, why, tail: tail === undefined || tail === "" ? [] : tail.split("\n") }));
 
+/** The run that it failed in, as far as it says what comes next. */
+export interface FailedIn {
+  run: string;
+  mode: "run" | "rehearsal";
+  questions: readonly { phase: string }[];
+}
+
 /** The command that comes next, whole. */
-export function nextCommand(
-  { failure }: FailedPhase,
-  { run, mode }: { run: string; mode: "run" | "rehearsal" },
-): string {
+export function nextCommand({ id, failure }: FailedPhase, { run, mode, questions }: FailedIn): string {
+  if (questions.some(({ phase }) => phase === id)) return "segno answer: it waits for your word";
   if (mode === "rehearsal") return "segno rehearse, once the plan or the gate is corrected";
   const resume = `segno resume ${run}`;
   switch (failure?.category) {
@@ -34,7 +39,7 @@ export function nextCommand(
 
 const quoted = (name: string): string => (/^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`);
 
-export function failureLines(phase: FailedPhase, run: { run: string; mode: "run" | "rehearsal" }): string[] {
+export function failureLines(phase: FailedPhase, run: FailedIn): string[] {
   const { id, failure } = phase;
   if (failure === undefined) return [];
   const gates = failingGates(phase).flatMap(({ name, why, tail }) => [

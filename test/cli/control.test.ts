@@ -138,6 +138,17 @@ describe.concurrent("undo", () => {
     },
   );
 
+  test("a second time it says so; what Segno did not make stays, and is named", async () => {
+    const place = await ran([{ id: "1" }]);
+    git(place.repo, "commit", "--quiet", "--allow-empty", "-m", "somebody's");
+    const first = await place.segno(["undo"]).ended;
+    expect(first.code, first.stderr).toBe(0);
+    expect(first.stdout).toMatch(/stays, which Segno did not make \(somebody's\): git revert \w{9}/);
+    const second = await place.segno(["undo"]).ended;
+    expect([second.code, second.stderr]).toEqual([2, expect.stringContaining("was taken back already")]);
+    expect(git(place.repo, "status", "--porcelain")).toBe("");
+  });
+
   thorough("after a failure: the run's own marks are no reason to refuse", async () => {
     const place = await ran([{ id: "1" }, { id: "2", gates: ["false"] }], { SEGNO_MAX_REMEDIATIONS: "0" });
     expect(git(place.repo, "status", "--porcelain")).toContain("PLAN.md");

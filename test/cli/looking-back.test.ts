@@ -52,7 +52,7 @@ describe.concurrent("looking back", () => {
     const segno = await sample();
     const { stdout } = await segno("report");
     expect(stdout).toMatch(/^# Rewrite \\<\/script\\>/);
-    expect(stdout).toMatch(/\| 2 The new pipeline \| running \| 5\/9 \| 3 \| 2 \| .*[▁▂▃▄▅▆▇█]/);
+    expect(stdout).toMatch(/\| 2 The new pipeline \| stopped \| 5\/9 \| 3 \| 2 \| .*[▁▂▃▄▅▆▇█]/);
     const json = JSON.parse((await segno("report", "--json")).stdout);
     expect(json.marks.filter((mark: { kind: string }) => mark.kind === "handover")).toHaveLength(2);
     expect(json.spent.calls).toBe(40);

@@ -1,4 +1,5 @@
 /** The live screen in a pseudo-terminal, as a person sees it. */
+import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -139,9 +140,12 @@ describe.concurrent("the live screen, in a pseudo-terminal", () => {
     const repo = scratchRepo({});
     await writeSample(repo, sampleFacts());
     const env = { PATH: process.env.PATH ?? "", HOME: repo };
-    const pty = inPty([process.execPath, SEGNO, "watch"], { cwd: repo, env, columns: 120, rows: 24 });
+    const pty = inPty([process.execPath, SEGNO, "watch"], { cwd: repo, env, columns: 80, rows: 24 });
     await pty.until((lines) => (lines[0] ?? "").includes("interrupted"), "that it is interrupted");
-    await pty.until((lines) => lastLine(lines).includes("segno resume 20260102-030405-abcd"), "the command");
+    await pty.until((lines) => /segno resume abcd\b/.test(lastLine(lines)), "the command, whole");
+    const env80 = { ...env, COLUMNS: "80" };
+    const { stdout } = spawnSync(process.execPath, [SEGNO, "status"], { cwd: repo, env: env80, encoding: "utf8" });
+    expect(stdout).toMatch(/: interrupted, run .*segno resume 20260102-030405-abcd/s);
     pty.type("q");
     expect(await pty.ended).toBe(0);
   });

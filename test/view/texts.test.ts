@@ -124,8 +124,10 @@ describe("why it failed", () => {
       "  report: .segno/debug/phase-2.md",
       "  next: segno resume 20260102-030405-abcd",
     ]);
-    const [only] = failureLines(phase, { run: "r", mode: "rehearsal" }).slice(-1);
+    const [only] = failureLines(phase, { run: "r", mode: "rehearsal", questions: [] }).slice(-1);
     expect(only).toContain("segno rehearse");
+    const asked = failureLines(phase, { run: "r", mode: "run", questions: [{ phase: "2" }] });
+    expect(asked.at(-1)).toBe("  next: segno answer: it waits for your word");
   });
 });
 

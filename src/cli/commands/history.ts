@@ -2,7 +2,7 @@
 import { rootOf } from "../../engine/marks.js";
 import { planFiles } from "../../engine/plan-files.js";
 import { planOptions } from "../../engine/plan-options.js";
-import { readRun } from "../../engine/resume.js";
+import { appendToRun, readRun } from "../../engine/resume.js";
 import { onlyMarksDiffer } from "../../engine/start.js";
 import { plansWithout } from "../../engine/unmark.js";
 import { Git } from "../../git/git.js";
@@ -98,11 +98,19 @@ export async function undoCommand(run: string | undefined, flags: UndoFlags): Pr
     const what = `Run ${holder.run} is in progress in this checkout (process ${holder.pid}): what is undone now it would build on, or do again.`;
     return printFailure({ type: "usage", what, fix: "Stop it first: segno stop. Then undo." }, json);
   }
+  // Whoever would take it up again by itself leaves it now.
+  if (state.status === "running" && state.team === undefined) {
+    const stopped = await appendToRun(store, found.run, (run) =>
+      run.record({ type: "stop-requested", by: "segno undo", cause: "asked" }),
+    );
+    if (!stopped.ok) return printFailure(stopped.failure, json);
+  }
   const shas = await onTheBranch(found);
   const phases = [
     ...new Set(found.made.filter(({ sha }) => shas.includes(sha)).map(({ phase }) => rootOf(state, phase))),
   ];
   const movable = shas.length > 0 && (await foreignCommits(git, base, shas)).length === 0;
+  const others = shas.length === 0 ? [] : await foreignCommits(git, base, shas, true);
   const move = flags.move === true || (movable && (await agrees(shas.length, json)));
   const undone = await undoCommits(git, {
     base,
@@ -118,13 +126,18 @@ export async function undoCommand(run: string | undefined, flags: UndoFlags): Pr
     return printFailure({ type: "usage", ...(words ?? undoWords(undone.problem, found.run)) }, json);
   }
   const { how, commits, head } = undone.undone;
-  if (json) console.log(JSON.stringify({ run: found.run, ...undone.undone }));
-  else
+  if (json) console.log(JSON.stringify({ run: found.run, ...undone.undone, left: others }));
+  else {
     console.log(
       how === "moved"
         ? `The branch was moved back over ${commits} commits, to ${head.slice(0, 9)}. They are still there: git reflog shows them.`
         : `${commits === 1 ? "1 commit was" : `${commits} commits were`} taken back by a new one; HEAD is ${head.slice(0, 9)}. The plan says that phase ${phases.join(", ")} is open again: segno run ${state.plan.file} --fresh does it anew.`,
     );
+    for (const sha of how === "moved" ? [] : others)
+      console.log(
+        `${sha.slice(0, 9)} stays, which Segno did not make (${await git.line(["log", "-1", "--format=%s", sha])}): git revert ${sha.slice(0, 9)}`,
+      );
+  }
   return EXIT.done;
 }
 
@@ -191,6 +204,11 @@ function undoWords(problem: UndoProblem, run: string): { what: string; fix: stri
       return {
         what: `Commit ${problem.sha.slice(0, 9)} is not on this branch.`,
         fix: "Switch to the branch of the run.",
+      };
+    case "undone":
+      return {
+        what: `What run ${run} committed was taken back already.`,
+        fix: "git log shows the commit that did it; git revert of that brings it back.",
       };
     case "conflict":
       return {

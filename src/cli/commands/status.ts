@@ -26,13 +26,18 @@ export async function statusCommand(
   if (view.board === undefined)
     return printFailure({ type: "nothing-to-resume", run: named, why: "its journal is empty" }, json);
   const figures = figuresOf(view.board);
+  const goesOn = figures.status === "running" || figures.status === "paused";
+  // Whoever conducted it died, and nobody has taken it up.
+  const interrupted = goesOn && (await store.holder(named)) === undefined;
   if (json) {
     const { run: id, plan, status, phases, questions } = figures;
-    console.log(JSON.stringify({ run: id, plan, status, phases, ...(questions.length > 0 ? { questions } : {}) }));
+    const asked = questions.length > 0 ? { questions } : {};
+    console.log(JSON.stringify({ run: id, plan, status, interrupted, phases, ...asked }));
   } else {
     console.log(
-      `${figures.title} (${figures.plan}): ${figures.status}, run ${figures.run}\n\n${summaryTable(figures, process.stdout.columns)}`,
+      `${figures.title} (${figures.plan}): ${interrupted ? "interrupted" : figures.status}, run ${figures.run}\n\n${summaryTable(figures, process.stdout.columns)}`,
     );
+    if (interrupted) console.log(`\nNobody conducts it any more. Go on with: segno resume ${figures.run}`);
     for (const phase of figures.phases)
       if (phase.failure !== undefined) console.log(`\n${failureLines(phase, figures).join("\n")}`);
     if (flags.context === true) console.log(`\n${layersTable(figures)}`);
