@@ -39,7 +39,9 @@ export function readCheckboxes({ file, source }: Document, nodes: readonly RootC
     const named = under.includes(".") && inGroup.get(under) === 1 ? under : undefined;
     const id = freeId(explicit?.[1] ?? named, under || prefix, taken);
     taken.add(id);
-    const title = (explicit?.[2] ?? text).trim();
+    const said = (explicit?.[2] ?? text).trim();
+    // Numbered as it would be anyway: the number is not said twice.
+    const title = said.startsWith(`${id} `) ? said.slice(id.length + 1).trim() : said;
     return {
       task: { id, title, ticked: item.checked === true, file, line: lineOf(item) },
       at: boxOffset(item, source),
@@ -51,7 +53,9 @@ export function readCheckboxes({ file, source }: Document, nodes: readonly RootC
 function titleOf(item: ListItem, source: string): string {
   const paragraph = itemParagraph(item);
   const raw = paragraph === undefined ? "" : source.slice(startOf(paragraph), endOf(paragraph));
-  return (raw.split(/\r?\n/, 1)[0] ?? "").trim().replace(/:$/, "") || "(no text)";
+  // Where the text begins with something bold, Markdown leaves the box in it.
+  const line = (raw.split(/\r?\n/, 1)[0] ?? "").trim().replace(/^\[[ xX]\]\s+/, "");
+  return line.replace(/:$/, "") || "(no text)";
 }
 
 const boxOffset = (item: ListItem, source: string): number => source.indexOf("[", startOf(item)) + 1;

@@ -8,7 +8,7 @@ export function markedText(
   { text, tasks, leftOut = [] }: Pick<Phase, "text" | "tasks" | "leftOut">,
   done: ReadonlySet<string>,
 ): string | undefined {
-  const lines = text.trim().split("\n");
+  const lines = text.trim().split(/\r?\n/);
   const marked = new Set<number>();
   let from = 0;
   for (const { id, title } of tasks) {

@@ -280,6 +280,61 @@ describe("spec-kit", () => {
     ]);
   });
 
+  test("a number that was never filled in, what depends on what in other words, and checkpoints with a heading", () => {
+    const source = `# Tasks: Notes
+
+## Phase 1: Setup
+
+- [ ] T001 Begin
+
+## Phase 2: Foundational
+
+- [ ] T002 The model
+
+## Phase 3: User Story 1 - Write (Priority: P1)
+
+- [ ] T003 [US1] Write
+
+### US1 Checkpoint
+
+Notes can be written.
+
+## Phase 4: User Story 2 - Read (Priority: P2)
+
+- [ ] T004 [US2] Read
+
+## Phase 5: User Story 3 - Search (Priority: P3)
+
+- [ ] T005 [US3] Search
+
+## Phase 6: User Story 4 - Share (Priority: P4)
+
+- [ ] T006 [US4] Share
+
+## Phase 7: Polish
+
+- [ ] TXXX [P] Documentation
+
+## Dependencies & Execution Order
+
+- **User Story 2 (P2)**: Can start after Foundational (Phase 2) - May integrate with US1 but should be independently testable
+- **User Story 3**: Depends on US1 for the model, but independently testable
+- Phase 6 (US4): Depends on Phase 3 and Phase 4
+`;
+    const { plan } = parsed("specs/002-notes/tasks.md", { "specs/002-notes/tasks.md": source });
+    expect(plan.format).toBe("spec-kit");
+    expect(plan.phases.map(({ id, dependsOn }) => `${id}: ${dependsOn.join(" ")}`)).toEqual([
+      "1: ",
+      "2: 1",
+      "3: 2",
+      "4: 2",
+      "5: 2 3",
+      "6: 2 3 4",
+      "7: 1 2 3 4 5 6",
+    ]);
+    expect(plan.phases[2]?.criteria).toEqual(["Notes can be written."]);
+  });
+
   test("its boxes are ticked, and nothing else changes", () => {
     const source = SPEC_FILES[SPEC];
     const { plan } = parsed(SPEC, SPEC_FILES);

@@ -24,7 +24,8 @@ export const SPEC_KIT: Form = {
   fits: (document) => {
     const sections = document.sections.filter(({ title }) => PHASE.test(title));
     const boxes = sections.flatMap((section) => readCheckboxes(document, contentOf(document, section), ""));
-    return boxes.length > 0 && boxes.every(({ task }) => TASK.test(nameOf(task)));
+    // A box or two without a number (`TXXX` that was never filled in) do not make it another form.
+    return boxes.filter(({ task }) => TASK.test(nameOf(task))).length > boxes.length / 2;
   },
   read: readSpecKit,
 };
@@ -113,13 +114,25 @@ const pathsIn = (text: string): string[] =>
     .flatMap(([, code, bare]) => code ?? bare ?? [])
     .filter((path) => isPath(path) && path.includes("/"));
 
-/** `**Checkpoint**: …`: what must hold when the phase is done. */
-const checkpointsIn = (content: ReturnType<typeof contentOf>): string[] =>
-  content.flatMap((node) => {
+/** `**Checkpoint**: …`, or what stands below `### US1 Checkpoint`: what must hold when the phase is done. */
+const checkpointsIn = (content: ReturnType<typeof contentOf>): string[] => {
+  const criteria: string[] = [];
+  let below = false;
+  for (const node of content) {
+    if (node.type === "heading") below = /^(?:US\d+ )?checkpoint\b/i.test(textOf(node).trim());
     const text = node.type === "paragraph" ? textOf(node).trim() : "";
-    const [, criterion] = /^(?:US\d+ )?checkpoint\s*:\s*([\s\S]+)$/i.exec(text) ?? [];
-    return criterion === undefined ? [] : [criterion.replaceAll(/\s+/g, " ").trim()];
-  });
+    const [, said] = /^(?:US\d+ )?checkpoint\s*:\s*([\s\S]+)$/i.exec(text) ?? [];
+    if (said !== undefined) criteria.push(said);
+    else if (below && text !== "") criteria.push(text);
+    else if (below && node.type === "list")
+      for (const item of itemsOf([node])) {
+        const paragraph = itemParagraph(item);
+        if (item.checked === null || item.checked === undefined)
+          criteria.push(paragraph === undefined ? "" : textOf(paragraph));
+      }
+  }
+  return criteria.map((text) => text.replaceAll(/\s+/g, " ").trim()).filter((text) => text !== "");
+};
 
 /** Given, when, then: by the number of the story. */
 function scenariosIn(source: string | undefined): ReadonlyMap<string, string[]> {
@@ -158,14 +171,19 @@ function connect(document: Document, drafts: readonly Story[], diagnostics: Diag
     const named = draft.needs.flatMap((task) => phaseOfTask.get(task) ?? []);
     draft.phase.dependsOn = [...new Set([...needs, ...named])].filter((id) => id !== draft.phase.id);
   }
-  for (const [story, other] of saidDependencies(document)) {
-    const [draft, before] = [story, other].map((number) => drafts.find((each) => each.story === number));
+  const named = (text: string): Story | undefined =>
+    drafts.find(({ story, phase }) => text === `US${story}` || text === `phase ${phase.id}`);
+  for (const [draft, before] of saidDependencies(document).map((pair) => pair.map(named)))
     if (draft !== undefined && before !== undefined && draft !== before)
       draft.phase.dependsOn = [...new Set([...draft.phase.dependsOn, before.phase.id])];
-  }
   const fix = "Correct the section on dependencies, or the tasks that name others.";
   diagnostics.push(...inOrderIfCircular(drafts, document.file, fix));
 }
+
+/** A story or a phase, as it is called there. */
+const NAMED = /\bUS\s?(\d+)\b|\buser story\s+(\d+)\b|\bphase\s+(\d[\w.]*)\b/gi;
+const calledIn = (text: string): string[] =>
+  [...text.matchAll(NAMED)].map(([, a, b, phase]) => (phase === undefined ? `US${a ?? b}` : `phase ${phase}`));
 
 /** `- **User Story 3 (P3)**: … depends on US1 …` under "Dependencies & Execution Order". */
 function saidDependencies(document: Document): [string, string][] {
@@ -174,12 +192,14 @@ function saidDependencies(document: Document): [string, string][] {
   return [...itemsOf(contentOf(document, section))].flatMap((item): [string, string][] => {
     const paragraph = itemParagraph(item);
     const text = paragraph === undefined ? "" : textOf(paragraph);
-    const story = STORY.exec(text)
-      ?.slice(1)
-      .find((found) => found !== undefined);
-    const [, said] = /\b(?:depends on|requires|needs|after)\b([^.;]*)/i.exec(text.replace(STORY, "")) ?? [];
-    if (story === undefined || said === undefined || /\bno dependenc|\bindependent/i.test(said)) return [];
-    const others = [...said.matchAll(/\bUS\s?(\d+)\b|\buser story\s+(\d+)\b/gi)].flatMap(([, a, b]) => a ?? b ?? []);
-    return others.filter((other) => other !== story).map((other) => [story, other]);
+    const [who = "", ...what] = text.split(/\b(?:depends on|requires|needs|after)\b/i);
+    const called = calledIn(who);
+    const subject = called.find((name) => name.startsWith("US")) ?? called[0];
+    // What may be, or should, is no dependency.
+    const said = what.map((clause) => clause.split(/[.;]|\s[-–—]\s|\b(?:but|may|should|can)\b/i)[0] ?? "").join(" ");
+    if (subject === undefined || /\bno dependenc|\bindependent/i.test(said)) return [];
+    return calledIn(said)
+      .filter((other) => !called.includes(other))
+      .map((other) => [subject, other]);
   });
 }
