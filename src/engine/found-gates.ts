@@ -17,11 +17,11 @@ import { setUpCheckout } from "./set-up.js";
 /** Longer than this a check is no gate that somebody waits for after each phase without having chosen it. */
 const MOST_MINUTES = 10;
 
-/** A file that must be written is no judgement of the work. */
+/** A file that must be written is no judgement of the work; a command in the plan's words counts where nothing better is found. */
 export const hasGates = ({ phases }: Plan, { test_command, project_gates = {} }: Config): boolean =>
   test_command !== undefined ||
   Object.keys(project_gates).length > 0 ||
-  phases.some(({ gates }) => gates.some(({ check }) => check.type !== "file"));
+  phases.some(({ gates }) => gates.some(({ check, inWords }) => check.type !== "file" && inWords !== true));
 
 /** The project's own checks in this folder, where they would be run, and what the plan's words name. */
 export function checksOf(read: ReadPlanFile, folder: string, plan?: Plan): FoundCheck[] {

@@ -49,6 +49,8 @@ export interface Gate extends Place {
   id: string;
   name: string;
   check: GateCheck;
+  /** Nobody wrote it down as a gate: the plan's words name the command. */
+  inWords?: true | undefined;
 }
 
 /** `unverified`: done, and nothing but its agent says so. */

@@ -73,7 +73,7 @@ function parseReadable(file: string, read: ReadPlanFile, options: PlanOptions): 
       message: `Phase ${phase.id} has no gate: \`${named}\`, which the plan names, judges it.`,
       fix: `Write it down as a gate if that is right (- tests: all pass (command: \`${named}\`)), or another one.`,
     });
-    return { ...phase, gates: [testGate(named, phase.file, phase.line)] };
+    return { ...phase, gates: [{ ...testGate(named, phase.file, phase.line), inWords: true as const }] };
   });
   if (phases.length === 0 && diagnostics.length === 0) {
     return failed(
@@ -128,8 +128,9 @@ function testNamedIn(text: string): string | undefined {
   const found = TEST_COMMAND.exec(text);
   if (found === null || /\b(not|never|without|instead of)\b[^.\n]{0,20}$/i.test(text.slice(0, found.index)))
     return undefined;
-  // What does more than test is for whoever wrote it to write down.
-  return /[|&;<>$\n]/.test(found[1] ?? "") ? undefined : found[1]?.trim();
+  const command = found[1]?.trim() ?? "";
+  // What does more than test, or never ends, is for whoever wrote it to write down.
+  return /[|&;<>$\n]|\b(watch\w*|ui|serve|dev|inspect\S*|debug|interactive)\b/i.test(command) ? undefined : command;
 }
 
 const COMPLEXITY = /^\W*\*\*Complexity:?\*\*:?\s*(\w+)/im;

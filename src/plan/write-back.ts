@@ -86,7 +86,7 @@ const OPEN = /^[ ~-]$/;
 const isTickedAt = (at: number | undefined, source: string): boolean =>
   at !== undefined && !OPEN.test(source[at] ?? " ");
 
-/** A checklist whose boxes are all ticked says by itself that it is done: no tag is added. */
+/** A checklist whose boxes are all ticked says by itself that it is done: no tag is added, unless nobody verified it. */
 function isSaidByBoxes(
   status: NonNullable<Sites["status"]>,
   boxes: Sites["boxes"],
@@ -94,7 +94,7 @@ function isSaidByBoxes(
   source: string,
   mark: PlanMark,
 ): boolean {
-  if (!isDone(mark) || status.type !== "tag" || status.existing !== undefined || boxes.size === 0) return false;
+  if (mark !== "done" || status.type !== "tag" || status.existing !== undefined || boxes.size === 0) return false;
   const ticked = new Set(edits.map((edit) => edit.start));
   return status.saidByBoxes && [...boxes.values()].every((at) => ticked.has(at) || source[at] !== " ");
 }

@@ -634,3 +634,32 @@ describe("BMAD", () => {
     ]);
   });
 });
+
+test("whatever looks like a box to a person is a task, or said with its line; references and links are none", () => {
+  const marks = ["✅", "  ", "x ", "v", ".", "D", "√", " x "];
+  const others = ["[US1] a tag", "[1] a reference", "[link](x)"];
+  const source = `# Plan\n\n## Phase 1: A\n\n- [ ] 1.1 a\n${marks.map((mark) => `- [${mark}] b\n`).join("")}${others
+    .map((other) => `- ${other}\n`)
+    .join("")}\n<details>\n- [ ] hidden\n</details>\n\n<!--\n- [ ] unseen\n-->\n\n## Review\n\n- [>] c\n- [/] d\n`;
+  const { diagnostics, boxes } = parsed("PLAN.md", { "PLAN.md": source });
+  const said = diagnostics.filter(({ message }) => /box/.test(message)).map(({ line }) => line);
+  expect(said).toEqual([...marks.map((_, n) => n + 6), 18, 27]);
+  expect(boxes).toBe(1 + marks.length + 2 + 2);
+});
+
+test("a task whose text begins with something bold has neither its box nor its number in its title", () => {
+  const source = "# Plan\n\n## Phase 1: A\n\n- [ ] **Step 1: Write it**\n- [ ] 1.2 Test it\n";
+  const { plan } = parsed("PLAN.md", { "PLAN.md": source });
+  expect(plan.phases[0]?.tasks.map(({ id, title }) => [id, title])).toEqual([
+    ["1.1", "**Step 1: Write it**"],
+    ["1.2", "Test it"],
+  ]);
+});
+
+test("a command in the plan's words that never ends is no gate, and one that ends gives way to what the project has", () => {
+  const of = (command: string) =>
+    parsed("PLAN.md", { "PLAN.md": `# P\n\n## Phase 1: A\n\nUse \`${command}\`.\n\n- [ ] 1.1 a\n` }).plan.phases[0]
+      ?.gates;
+  expect(of("npm test -- --watch")).toEqual([]);
+  expect(of("npm test")).toMatchObject([{ inWords: true, check: { command: "npm test" } }]);
+});
