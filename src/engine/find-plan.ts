@@ -37,7 +37,7 @@ export async function findPlan(
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   if (path !== top && !isInside(top, path)) return bad({ type: "plan-outside", file: given, top });
   if (!isFolder) return good(relative(top, path));
-  return planIn(relative(top, path), read, options, given);
+  return planIn(relative(top, path), read, options, given, await filesOf(top));
 }
 
 /** All that git knows or would know. */
@@ -46,7 +46,13 @@ async function filesOf(top: string): Promise<string[]> {
   return listed.ok ? [...new Set(listed.stdout.split("\0"))].sort() : [];
 }
 
-function planIn(folder: string, read: ReadPlanFile, options: PlanOptions, given: string): Result<string> {
+function planIn(
+  folder: string,
+  read: ReadPlanFile,
+  options: PlanOptions,
+  given: string,
+  all: readonly string[],
+): Result<string> {
   const below = folder === "" ? "" : `${folder}/`;
   const named = NAMED.map((name) => below + name).find((path) => typeof read(path) === "string");
   if (named !== undefined) return good(named);
@@ -59,7 +65,9 @@ function planIn(folder: string, read: ReadPlanFile, options: PlanOptions, given:
   );
   // A folder of folders: each may have its own.
   const deeper = own.length > 0 ? [] : files.filter((path) => depth(path) === 2 && path.endsWith("/tasks.md"));
-  return chosen(own.length > 0 ? own : deeper, given);
+  if (own.length + deeper.length > 0) return chosen(own.length > 0 ? own : deeper, given);
+  const placed = all.filter((path) => path.startsWith(below) && PLACES.some((place) => place.test(path)));
+  return chosen(plansAmong(placed, read, options, isMeant), given);
 }
 
 function onlyPlan(read: ReadPlanFile, options: PlanOptions, files: readonly string[]): Result<string> {

@@ -48,6 +48,16 @@ describe("manifests", () => {
         "lint: uv run ruff check . (pyproject.toml:4)",
       ],
     ],
+    [
+      "Python tools that are only needed",
+      { "pyproject.toml": '[dependency-groups]\ndev = ["pytest>=8", "ruff"]\n' },
+      ["tests: pytest (pyproject.toml:2)", "lint: ruff check . (pyproject.toml:2)"],
+    ],
+    [
+      "just, with what may be left out",
+      { justfile: "test *ARGS:\n  x\n\nlint NAME:\n  x\n" },
+      ["tests: just test (justfile:1)"],
+    ],
     ["tox", { "tox.ini": "[tox]", "pyproject.toml": "[tool.pytest]" }, ["tests: tox (tox.ini)"]],
     ["cargo", { "Cargo.toml": "[package]" }, ["tests: cargo test (Cargo.toml)"]],
     ["go", { "go.mod": "module x" }, ["tests: go test ./... (go.mod)", "lint: go vet ./... (go.mod)"]],

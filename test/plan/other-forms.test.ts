@@ -643,7 +643,7 @@ test("whatever looks like a box to a person is a task, or said with its line; re
     .join("")}\n<details>\n- [ ] hidden\n</details>\n\n<!--\n- [ ] unseen\n-->\n\n## Review\n\n- [>] c\n- [/] d\n`;
   const { diagnostics, boxes } = parsed("PLAN.md", { "PLAN.md": source });
   const said = diagnostics.filter(({ message }) => /box/.test(message)).map(({ line }) => line);
-  expect(said).toEqual([...marks.map((_, n) => n + 6), 18, 27]);
+  expect(said).toEqual([...marks.map((_, n) => n + 6), 19, 28]);
   expect(boxes).toBe(1 + marks.length + 2 + 2);
 });
 
@@ -662,4 +662,22 @@ test("a command in the plan's words that never ends is no gate, and one that end
       ?.gates;
   expect(of("npm test -- --watch")).toEqual([]);
   expect(of("npm test")).toMatchObject([{ inWords: true, check: { command: "npm test" } }]);
+});
+
+test.each([
+  ["PASS", true],
+  ["All tests pass", true],
+  ["exit 0, 5 passed, 0 failed", true],
+  ["FAIL with 'not defined'", false],
+  ["1 passed, 2 failed", false],
+])("superpowers: Expected: %s is a gate: %s", (expected, isGate) => {
+  const source = `# Cache\n\n### Task 1: It\n\n- [ ] **Step 1: Test**\n\nRun: \`npm test\`\nExpected: ${expected}\n`;
+  const gates = parsed("docs/plans/c.md", { "docs/plans/c.md": source }).plan.phases[0]?.gates ?? [];
+  expect(gates.some(({ inWords }) => inWords !== true)).toBe(isGate);
+});
+
+test("OpenSpec: what a change removes is nothing that must hold", () => {
+  const spec = `${CHANGE_FILES["openspec/changes/add-2fa/specs/auth/spec.md"]}\n## REMOVED Requirements\n\n### Requirement: Old\n\n#### Scenario: Gone\n\n- **WHEN** old\n`;
+  const { plan } = parsed(CHANGE, { ...CHANGE_FILES, "openspec/changes/add-2fa/specs/auth/spec.md": spec });
+  expect(plan.phases.at(-1)?.criteria).toHaveLength(1);
 });

@@ -61,18 +61,28 @@ const python: Look = (files) => {
   const runner =
     files.read("uv.lock") !== undefined ? "uv run " : files.read("poetry.lock") !== undefined ? "poetry run " : "";
   const has = (part: RegExp): boolean => part.test(project);
+  const named = (tool: string): string | undefined => wanted(tool).exec(project)?.[0];
   const checks: FoundCheck[] = [];
   if (files.read("tox.ini") !== undefined) checks.push(found("tests", `${runner}tox`, "tox.ini"));
   else if (files.read("noxfile.py") !== undefined) checks.push(found("tests", `${runner}nox`, "noxfile.py"));
   else if (has(/^\[tool\.pytest/m)) checks.push(found("tests", `${runner}pytest`, place(project, /^\[tool\.pytest/m)));
   else if (files.read("pytest.ini") !== undefined) checks.push(found("tests", `${runner}pytest`, "pytest.ini"));
   else if (/^\[tool:pytest\]/m.test(setup)) checks.push(found("tests", `${runner}pytest`, "setup.cfg"));
+  else if (named("pytest") !== undefined)
+    checks.push(found("tests", `${runner}pytest`, place(project, wanted("pytest"))));
   if (has(/^\[tool\.mypy/m)) checks.push(found("typecheck", `${runner}mypy .`, place(project, /^\[tool\.mypy/m)));
   else if (files.read("mypy.ini") !== undefined) checks.push(found("typecheck", `${runner}mypy .`, "mypy.ini"));
+  else if (named("mypy") !== undefined)
+    checks.push(found("typecheck", `${runner}mypy .`, place(project, wanted("mypy"))));
   if (has(/^\[tool\.ruff/m)) checks.push(found("lint", `${runner}ruff check .`, place(project, /^\[tool\.ruff/m)));
   else if (files.read("ruff.toml") !== undefined) checks.push(found("lint", `${runner}ruff check .`, "ruff.toml"));
+  else if (named("ruff") !== undefined)
+    checks.push(found("lint", `${runner}ruff check .`, place(project, wanted("ruff"))));
   return checks;
 };
+
+/** Among what a project needs: `"pytest>=8"`. */
+const wanted = (tool: string): RegExp => new RegExp(`["']${tool}(?:[\\s<>=~!;[][^"']*)?["']`);
 
 const place = (source: string, part: RegExp): string => `pyproject.toml:${lineOf(source, part)}`;
 
@@ -99,16 +109,20 @@ const jvm: Look = (files) => {
   return gradle === undefined ? [] : [found("tests", `${wrapped("gradlew", "gradle")} test`, gradle)];
 };
 
-/** Targets of Make and recipes of just, called as they are. */
+/** Of just, which a recipe does without: `test *ARGS:`, `test FILTER="":`. */
+const LEFT_OUT = "(?:\\s+(?:[*]\\w+|[\\w$]+\\s*=\\s*\\S+))*";
+
+/** Targets of Make and recipes of just, called as they are; `parameters`: what may stand behind a name. */
 const targets =
-  (program: string, names: readonly string[]): Look =>
+  (program: string, names: readonly string[], parameters = ""): Look =>
   (files) => {
     const file = names.find((name) => files.read(name) !== undefined);
     const source = file === undefined ? "" : (files.read(file) ?? "");
     return TARGETS.flatMap(([name, words]) => {
-      const word = words.find((each) => new RegExp(`^${each}\\s*:(?!=)`, "m").test(source));
+      const called = (each: string): RegExp => new RegExp(`^${each}${parameters}\\s*:(?!=)`, "m");
+      const word = words.find((each) => called(each).test(source));
       if (word === undefined) return [];
-      return [found(name, `${program} ${word}`, `${file}:${lineOf(source, new RegExp(`^${word}\\s*:`, "m"))}`)];
+      return [found(name, `${program} ${word}`, `${file}:${lineOf(source, called(word))}`)];
     });
   };
 
@@ -128,7 +142,7 @@ const LOOKS: readonly Look[] = [npm, python, rust, go, jvm];
 /** They call what the others name, where there is something to call. */
 const WRAPPERS: readonly Look[] = [
   targets("make", ["Makefile", "makefile", "GNUmakefile"]),
-  targets("just", ["justfile", "Justfile", ".justfile"]),
+  targets("just", ["justfile", "Justfile", ".justfile"], LEFT_OUT),
 ];
 
 export function inManifests(files: ProjectFiles): FoundCheck[] {

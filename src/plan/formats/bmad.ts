@@ -313,14 +313,14 @@ function gatesIn(document: Document): { gates: Gate[]; boxes: number[]; criteria
 const isCommand = (code: string): boolean =>
   (/^(\.\/)?[a-z][\w./-]*\s+\S/.test(code) || /^(make|pytest|tox|nox|just)$/.test(code)) && !HARMS.test(code);
 
-/** A command that the item begins with, or that a word like "Run:" announces: one that is only mentioned is none. */
+/** A command that the item begins with, or that a few words and a colon announce: one that is only mentioned is none. */
 function leadingCommand(text: string, codes: readonly string[]): string | undefined {
   const [first] = codes;
   if (first === undefined || !isCommand(first)) return undefined;
   const before = text.slice(0, text.indexOf(first)).replace(/^\[[^\]]?\]\s*/, "");
-  return /^(?:(?:run|command|check|verify|tests?|lint|build|types?(?:check)?)\b[\w ]{0,20}:?\s*)?$/i.test(before)
-    ? first
-    : undefined;
+  const announces =
+    /^(?:(?:run|command|check|verify|tests?|lint|build|types?(?:check)?)\b[\w ]{0,20}|[\w ,'-]{1,60}:)?\s*$/i;
+  return announces.test(before) ? first : undefined;
 }
 
 function wordsUnder(document: Document, title: RegExp): string {

@@ -166,12 +166,18 @@ const pathsOf = (lists: readonly RootContent[]): string[] =>
     .map((code) => code.replace(/:\d+(?:[-,]\d+)*$/, ""))
     .filter(isPath);
 
-const RUN = /^[ \t>*-]*Run:?\**:?[ \t]*`([^`\n]+)`[^\n]*\n(?:[ \t]*\n)?[ \t>*-]*Expected:?\**:?[ \t]*\**(\w+)/gim;
+const RUN = /^[ \t>*-]*Run:?\**:?[ \t]*`([^`\n]+)`[^\n]*\n(?:[ \t]*\n)?[ \t>*-]*Expected:?\**:?[ \t]*\**([^\n]+)/gim;
 
 /** What the last step runs, where it is expected to pass: that it does is what shows that the work is done. */
 function lastRun(text: string): string | undefined {
   const last = [...text.replaceAll("\r", "").matchAll(RUN)].at(-1);
-  return last !== undefined && /^(pass|passes|passed|ok|success)/i.test(last[2] ?? "") ? last[1]?.trim() : undefined;
+  return last !== undefined && isPass(last[2] ?? "") ? last[1]?.trim() : undefined;
+}
+
+/** `PASS`, `All tests pass`, `exit 0, 5 passed, 0 failed`; not `FAIL with …`. */
+function isPass(expected: string): boolean {
+  const said = expected.replaceAll(/\b(?:0|no) (?:failed|failures?|errors?)\b/gi, "ok");
+  return /\b(?:pass(?:es|ed|ing)?|ok|success\w*|exit(?:s|ed)?(?: code)?:? 0)\b/i.test(said) && !/\bfail/i.test(said);
 }
 
 /** A status field where there is one, else a tag behind the heading. */

@@ -85,7 +85,12 @@ function scenariosIn({ file }: Document, read: ReadPlanFile): string[] {
     const source = read(path);
     if (typeof source !== "string") return [];
     const document = readDocument(path, source);
+    let kept = true;
     return document.sections.flatMap((section) => {
+      const [, delta] = /^(added|modified|removed|renamed)\s+requirements\b/i.exec(section.title) ?? [];
+      // What is to be gone is nothing that must hold.
+      if (delta !== undefined) kept = delta.toLowerCase() !== "removed";
+      if (!kept) return [];
       const [, name] = /^scenario\s*:\s*(.+)$/i.exec(section.title) ?? [];
       if (name === undefined) return [];
       const said = ownContentOf(document, section).map(textLines).join(" ").replaceAll(/\s+/g, " ").trim();
