@@ -132,6 +132,8 @@ export interface Agent {
   abilities: AgentAbilities;
   /** What each permission level means for it, in words; one that it cannot keep is not there. */
   levels: Readonly<Partial<Record<PermissionLevel, string>>>;
+  /** Why it will not work at this level with this environment, and what to do, if so. */
+  refusesHere?(level: PermissionLevel, env: Readonly<Record<string, string>>): { why: string; fix: string } | undefined;
   /** Whether it has a sandbox of its own for `sandbox: true`. */
   sandboxes: boolean;
   /** The variable that names another folder for its login and settings. */

@@ -74,13 +74,18 @@ export async function usableCrew(
   const others: Agent[] = [];
   const notices = [...(crew.notices ?? [])];
   for (const each of [crew.agent, ...(crew.others ?? [])]) {
-    const problem = await agentProblem(each, agentEnv, cwd);
+    const problem = refused(each, config.permission_mode, agentEnv) ?? (await agentProblem(each, agentEnv, cwd));
     if (problem !== undefined && (each === crew.agent || asked.includes(each.name))) return bad(problem);
     if (problem !== undefined)
       notices.push(`${each.title} cannot go on where others are away: ${wordsOf(problem).what}`);
     else if (each !== crew.agent) others.push(each);
   }
   return good({ agent: crew.agent, others, notices });
+}
+
+function refused(agent: Agent, level: PermissionLevel | undefined, env: Record<string, string>): Failure | undefined {
+  const here = level === undefined ? undefined : agent.refusesHere?.(level, env);
+  return here === undefined ? undefined : { type: "usage", what: here.why, fix: here.fix };
 }
 
 async function agentProblem(agent: Agent, env: Record<string, string>, cwd: string): Promise<Failure | undefined> {

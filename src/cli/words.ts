@@ -144,7 +144,7 @@ function repositoryWords({ problem, detail }: Extract<Failure, { type: "reposito
       return {
         what: `${detail} is not in a git repository.`,
         why: "Segno commits every phase, so that no work is lost.",
-        next: "Run it inside a repository, or make one: git init && git add . && git commit -m start",
+        next: "Run it inside a repository, or make one: git init && git add . && git commit --allow-empty -m start",
       };
     case "bare":
       return {
@@ -156,7 +156,7 @@ function repositoryWords({ problem, detail }: Extract<Failure, { type: "reposito
       return {
         what: `${detail} has no commit yet.`,
         why: "Segno needs a commit to tell its own changes from yours.",
-        next: "Make a first one: git add . && git commit -m start",
+        next: "Make a first one: git add . && git commit --allow-empty -m start",
       };
     case "detached":
       return {

@@ -290,10 +290,23 @@ export class LiveSession implements WarmSession {
     return { ...at, reading: { ...at.reading, tokens: Math.round(tokens + perCall) } };
   }
 
+  /** A soft threshold below what a session begins with would end it after every task: it does not count, and that is said. */
+  #sayUselessSoft(): void {
+    const { config } = this.#held.run.state;
+    const { first, window } = this.#meter;
+    const { context_soft: soft, context_policy: policy } = config;
+    if (policy !== "restart" || typeof soft !== "number" || first === undefined || first < (window * soft) / 100)
+      return;
+    this.#held.run.warn(
+      `context_soft: ${soft} is ${Math.round((window * soft) / 100)} tokens, and a session begins with ${first} here: it does not count. Raise it, or say auto.`,
+    );
+  }
+
   /** What the run says at this boundary; what it says is in the journal before the agent hears it. */
   async #boundary(): Promise<Awaited<ReturnType<SessionHandlers["boundary"]>>> {
     const { run } = this.#held;
     this.#warn();
+    this.#sayUselessSoft();
     if (run.state.sessions.get(this.#place.session)?.step !== "checkpointing")
       await this.#lookOut?.look({ taskDone: this.#taskDone });
     this.#taskDone = false;

@@ -41,7 +41,7 @@ describe.concurrent("segno rehearse and status", () => {
     expect(git(repository, "status", "--porcelain")).toBe("");
     const status = await segno(repository, "status", "--json");
     const figures = JSON.parse(status.stdout);
-    expect(Object.keys(figures).sort()).toEqual(["phases", "plan", "run", "status"]);
+    expect(Object.keys(figures).sort()).toEqual(["interrupted", "phases", "plan", "run", "status"]);
     expect(figures).toMatchObject({ plan: "PLAN.md", status: "completed" });
     expect(figures.phases[1]).toMatchObject({
       id: "2",

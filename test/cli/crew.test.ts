@@ -25,6 +25,24 @@ describe.concurrent("agents that cannot work here", () => {
     expect(ended.stderr).toContain("all, edits, listed");
   });
 
+  test("audit says it, too, before anybody runs it", async () => {
+    const place = await site({ repo: scratchRepo(planFiles([{ id: "1" }])) });
+    const env = { SEGNO_AGENT: "opencode", SEGNO_PERMISSION_MODE: "auto" };
+    const ended = await place.segno(["audit", "PLAN.md"], { env }).ended;
+    expect(ended.stdout).toContain("opencode cannot keep permission_mode: auto");
+  });
+
+  test.skipIf(process.getuid?.() !== 0)("root is told what Claude Code refuses, and what to do", async () => {
+    const place = await site({ agent: "claude", repo: scratchRepo(planFiles([{ id: "1" }])) });
+    const env = { IS_SANDBOX: "" };
+    const ended = await place.segno(["run", "PLAN.md", "--permission-mode", "all"], { env }).ended;
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toMatch(/refuses permission_mode: all to root[\s\S]*IS_SANDBOX=1/);
+    const looked = await place.segno(["doctor"], { env: { ...env, SEGNO_PERMISSION_MODE: "all" } }).ended;
+    expect(looked.code).toBe(1);
+    expect(looked.stdout).toContain("refuses permission_mode: all to root");
+  });
+
   test("a name that nobody has: in a plan it is said, in a configuration it is refused", async () => {
     const plan = planFiles([{ id: "1", fields: "**Agent:** backend-developer" }]);
     const said = await (await site({ repo: scratchRepo(plan) })).segno(["run", "PLAN.md", "--json"]).ended;

@@ -20,12 +20,12 @@ describe.concurrent("segno alone", () => {
     const folder = scratchFolder();
     expect(await firstOf(folder)).toEqual([
       expect.stringContaining("not in a git repository"),
-      "git init && git add . && git commit -m start",
+      "git init && git add . && git commit --allow-empty -m start",
     ]);
     git(folder, "init", "--quiet");
     expect(await firstOf(folder)).toEqual([
       expect.stringContaining("has no commit yet"),
-      "git add . && git commit -m start",
+      "git add . && git commit --allow-empty -m start",
     ]);
     const repo = scratchRepo({ "a.txt": "" });
     expect(await firstOf(repo)).toEqual(["There is no plan here yet.", "segno init"]);

@@ -30,12 +30,19 @@ export function claudeAgent(executable: string | undefined): Agent {
       listed: "dontAsk: what your settings allow",
       auto: "its own classifier decides",
     },
+    refusesHere: (level, env) =>
+      level === "all" && process.getuid?.() === 0 && (env.IS_SANDBOX ?? "") === ""
+        ? {
+            why: "Claude Code refuses permission_mode: all to root.",
+            fix: "Run Segno as another user; or, where this is a container that nothing else is in, set IS_SANDBOX=1; or choose another --permission-mode.",
+          }
+        : undefined,
     sandboxes: true,
     homeVariable: "CLAUDE_CONFIG_DIR",
     reads: ["CLAUDE.md"],
     help: {
       install: "npm install -g @anthropic-ai/claude-code",
-      login: "Start `claude` once and log in, or set ANTHROPIC_API_KEY.",
+      login: `Start \`${executable ?? bundled() ?? "claude"}\` once and log in, or set ANTHROPIC_API_KEY.`,
     },
     // `name.tmp.PID.HEX` or `name.tmp.HEX`, beside the file it is about to be.
     isDraft: (name) => /.\.tmp\.(?:[0-9a-f]{8}|\d+\.[0-9a-f]{12})$/.test(name),

@@ -7,12 +7,16 @@ import { makeHome } from "./home.js";
 import { WINDOW } from "./models.js";
 import { Transcript } from "./transcript.js";
 
+const REHEARSAL_MODEL = "gemini-2.5-pro";
+
 const NO_TOOLS = { list: [], call: async () => ({ text: "There are no tools here.", isError: true }) };
 /** Where it sums up by itself, of its window. */
 const COMPACTS_AT = 0.5;
 
 export async function openGemini(options: SessionOptions, executable: string): Promise<AgentSession> {
-  const { env, model, compacts, deniedTools, isolated, handlers } = options;
+  const { env, compacts, deniedTools, isolated, handlers } = options;
+  // Left to choose, it looks for a model for a long while where there is none but the stand-in.
+  const model = options.model ?? (isolated ? REHEARSAL_MODEL : undefined);
   let transcript: Transcript | undefined;
   let path = "";
   let session: Awaited<ReturnType<typeof openAcpSession>> | undefined;

@@ -85,10 +85,10 @@ async function auditOne(
   return counts ? EXIT.usage : EXIT.done;
 }
 
-/** Only where others than the run's own are named: whether it can keep the level, and what it cannot do. Nothing is started. */
+/** Whether the agents can keep the level, and what each cannot do. Nothing is started; Claude Code alone can do it all. */
 async function aboutAgents(config: Config, plan: Plan): Promise<string[]> {
   const names = agentsNamed(config, plan);
-  if (names.length === 1 && !config.sandbox) return [];
+  if (names.length === 1 && names[0] === "claude" && !config.sandbox) return [];
   const { findCrew } = await import("../crew.js");
   const { shortcomings } = await import("../../agents/agent.js");
   const crew = await findCrew(config, plan, config.permission_mode ?? "all", "user");

@@ -4,8 +4,12 @@ import { shortcomings } from "../../agents/agent.js";
 import { findProcesses, sweep } from "../../agents/processes.js";
 import { agentNames } from "../../agents/registry.js";
 import type { Config } from "../../config/schema.js";
+import { findPlan } from "../../engine/find-plan.js";
 import { isOfRun } from "../../engine/marker.js";
+import { planFiles } from "../../engine/plan-files.js";
 import { openRepository } from "../../git/start.js";
+import type { Plan } from "../../plan/model.js";
+import { parsePlan } from "../../plan/parse.js";
 import { agentsNamed } from "../../run/choosing.js";
 import { FileStore } from "../../store/file.js";
 import { agentFor } from "../agent.js";
@@ -127,12 +131,20 @@ async function permissions(): Promise<Finding> {
 async function agents(all: boolean): Promise<Finding[]> {
   const settings = await readSettings(process.cwd(), {});
   const config = settings.ok ? settings.value.config : undefined;
-  const named = config === undefined ? ["claude"] : agentsNamed(config, { phases: [] });
+  const named = config === undefined ? ["claude"] : agentsNamed(config, (await planHere()) ?? { phases: [] });
   const unasked = settings.ok ? unconfirmed(settings.value).map((command) => `acp:${command}`) : [];
   const findings: Finding[] = [];
   for (const name of all ? [...new Set([...named, ...agentNames()])] : named)
     findings.push(await agentFinding(name, config, named.includes(name), unasked));
   return findings;
+}
+
+/** The plan that a run would take, if there is one: it may name agents, too. */
+async function planHere(): Promise<Plan | undefined> {
+  const top = await repositoryTop();
+  if (!top.ok) return undefined;
+  const found = await findPlan(top.value, process.cwd(), undefined, {});
+  return found.ok ? parsePlan(found.value, planFiles(top.value).read).plan : undefined;
 }
 
 async function agentFinding(
@@ -156,9 +168,12 @@ async function agentFinding(
   const { title, help, levels } = found.value;
   const checked = await found.value.check(environment(), process.cwd());
   const level = config?.permission_mode;
+  const means = level === undefined ? [] : [levelMeans(level, levels[level])];
+  const cannot = shortcomings(found.value, { sandbox: config?.sandbox ?? false });
+  const here = level === undefined ? undefined : found.value.refusesHere?.(level, environment());
+  if (checked.ok && isNamed && here !== undefined)
+    return { name: "agent", ok: false, detail: `${name}: ${here.why}`, fix: here.fix };
   if (checked.ok) {
-    const means = level === undefined ? [] : [levelMeans(level, levels[level])];
-    const cannot = shortcomings(found.value, { sandbox: config?.sandbox ?? false });
     const ok = !isNamed || level === undefined || levels[level] !== undefined;
     const fix = `Choose ${Object.keys(levels).join(", ")}: segno config set permission_mode all, or another agent.`;
     return { name: "agent", ok, detail: [`${name}, ${checked.account}`, ...means, ...cannot].join("\n"), fix };
@@ -171,7 +186,11 @@ async function agentFinding(
   // One that nobody named is not missing.
   return isNamed
     ? { name: "agent", ok: false, detail: words.what, fix: words.next }
-    : { name: "agent", ok: true, detail: `${name}: ${checked.detail || "not logged in"}. ${words.next}` };
+    : {
+        name: "agent",
+        ok: true,
+        detail: [`${name}: ${checked.detail || "not logged in"}. ${words.next}`, ...means, ...cannot].join("\n"),
+      };
 }
 
 const levelMeans = (level: string, meaning: string | undefined): string =>

@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { agentEntry, agentNames } from "../../agents/registry.js";
 import { readDebussy } from "../../config/debussy.js";
-import { configurationFile } from "../../config/document.js";
+import { configurationFile, type SetKey } from "../../config/document.js";
 import { findPlan } from "../../engine/find-plan.js";
 import { BLANK } from "../../plan/blank.js";
 import { readDocument } from "../../plan/document.js";
@@ -62,12 +62,19 @@ export async function initCommand(flags: InitFlags): Promise<number> {
       `${taken} is there already, and is not overwritten.`,
       `Name the plan: segno init --from ${flags.from} --plan ${freeName(top.value, name)}`,
     );
-  const hasConfig = existsSync(join(top.value, CONFIG));
+  const config = existsSync(join(top.value, CONFIG)) ? readFileSync(join(top.value, CONFIG), "utf8") : undefined;
+  const hasConfig = config !== undefined;
+  let debussy: DebussyKeys = [];
   const asks = isTerminal(json) && flags.yes !== true && !hasConfig;
   if (asks && hasDebussy(top.value)) {
     const answer = await askChoice(`${DEBUSSY} is there. Take its keys over?`, YES_NO);
     if (answer === undefined) return EXIT.interrupted;
-    if (answer === "yes") return takeOverDebussy(json);
+    if (answer === "yes") {
+      const keys = debussyKeys(top.value);
+      if (keys === undefined) return fail(...NOT_YAML);
+      printKeys(keys);
+      debussy = keys;
+    }
   }
   const choices = await chooseSettings(top.value, there[0], {
     agent: flags.agent,
@@ -79,7 +86,7 @@ export async function initCommand(flags: InitFlags): Promise<number> {
   if (choices === undefined) return EXIT.interrupted;
   const blank = choices.gates.length === 0 && given === undefined ? [{ name: "tests", command: BLANK }] : [];
   const files: [string, string][] = [
-    [CONFIG, configurationFile(choices.keys)],
+    [CONFIG, withDebussy(debussy, choices.keys)],
     ...(there.length > 0 ? [] : newPlan(name, given ?? blankOutline(phases), blank)),
   ];
   const written = files.filter(([path]) => !existsSync(join(top.value, path)));
@@ -91,7 +98,10 @@ export async function initCommand(flags: InitFlags): Promise<number> {
   const [only, ...others] = there;
   const plan = only ?? `${name}.md`;
   const next = only === undefined && given === undefined ? "audit" : "rehearse";
-  const unset = hasConfig ? choices.keys.filter(({ key }) => key !== "project_gates" || flags.gates === true) : [];
+  const isSet = (key: string): boolean => new RegExp(`^${key}:`, "m").test(config ?? "");
+  const unset = hasConfig
+    ? choices.keys.filter(({ key }) => (key !== "project_gates" || flags.gates === true) && !isSet(key))
+    : [];
   if (json) {
     const paths = written.map(([path]) => path);
     const gates = hasConfig ? [] : choices.gates;
@@ -159,25 +169,44 @@ async function takeOverDebussy(json: boolean): Promise<number> {
   const usage = (what: string, fix: string) => printFailure({ type: "usage", what, fix }, json);
   if (!hasDebussy(top.value))
     return usage(`There is no ${DEBUSSY} in this repository.`, "segno init writes a new one.");
-  const keys = readDebussy(readFileSync(join(top.value, DEBUSSY), "utf8"));
-  if (keys === undefined) return usage(`${DEBUSSY} is not valid YAML.`, "Correct it, or write a new one: segno init.");
+  const keys = debussyKeys(top.value);
+  if (keys === undefined) return usage(...NOT_YAML);
   if (existsSync(join(top.value, CONFIG)))
     return usage(
       `${CONFIG} is there already, and is not overwritten.`,
       `Set what you want of the other: ${keys.flatMap(({ ours }) => (ours === undefined ? [] : [`segno config set ${ours.key} ${JSON.stringify(ours.value)}`])).join("; ") || "it has nothing that means something here"}.`,
     );
-  const taken = keys.flatMap(({ line, ours }) =>
-    ours === undefined ? [] : [`# ${DEBUSSY}:${line}\n${ours.key}: ${JSON.stringify(ours.value)}\n`],
-  );
   mkdirSync(dirname(join(top.value, CONFIG)), { recursive: true });
-  writeWhole(join(top.value, CONFIG), `${taken.join("\n")}\n${configurationFile()}`);
+  writeWhole(join(top.value, CONFIG), withDebussy(keys, []));
   if (json) console.log(JSON.stringify({ written: [CONFIG], keys }));
   else {
-    for (const { line, key, value, ours } of keys) {
-      const here = ours === undefined ? "means nothing here, left out" : `${ours.key}: ${JSON.stringify(ours.value)}`;
-      console.log(`${DEBUSSY}:${line}  ${key}: ${JSON.stringify(value)}  →  ${here}`);
-    }
-    console.log(`\nwritten  ${CONFIG}\n\nsegno config shows what counts.`);
+    printKeys(keys);
+    console.log(
+      `\nwritten  ${CONFIG}\n\nsegno config shows what counts. Next: segno init asks for the rest, or segno audit`,
+    );
   }
   return EXIT.done;
+}
+
+type DebussyKeys = NonNullable<ReturnType<typeof readDebussy>>;
+
+const NOT_YAML = [`${DEBUSSY} is not valid YAML.`, "Correct it, or write a new one: segno init."] as const;
+
+const debussyKeys = (top: string): DebussyKeys | undefined => readDebussy(readFileSync(join(top, DEBUSSY), "utf8"));
+
+function printKeys(keys: DebussyKeys): void {
+  for (const { line, key, value, ours } of keys) {
+    const here = ours === undefined ? "means nothing here, left out" : `${ours.key}: ${JSON.stringify(ours.value)}`;
+    console.log(`${DEBUSSY}:${line}  ${key}: ${JSON.stringify(value)}  →  ${here}`);
+  }
+}
+
+/** The configuration with the other tool's keys above, each with its line; what was chosen now counts instead of them. */
+function withDebussy(keys: DebussyKeys, chosen: readonly SetKey[]): string {
+  const taken = keys.flatMap(({ line, ours }) =>
+    ours === undefined || chosen.some(({ key }) => key === ours.key)
+      ? []
+      : [`# ${DEBUSSY}:${line}\n${ours.key}: ${JSON.stringify(ours.value)}\n`],
+  );
+  return `${taken.length === 0 ? "" : `${taken.join("\n")}\n`}${configurationFile([...chosen])}`;
 }
