@@ -77,6 +77,7 @@ export function whatIf(all: readonly Work[], cap: number): WhatIf {
 function assumptionsOf(guessed: number, of: number, isPriced: boolean): string[] {
   const { reread, answer, checkpoint, fresh } = ASSUMED;
   return [
+    "Percentages are of the model's whole window, also where a run capped it (context_limit).",
     `A handover asks for a checkpoint (${answer} tokens of answer); the next session begins with ${fresh + checkpoint} tokens that are not cached, and reads ${reread} again.`,
     "What a call brought into the window stays what it was. What a compaction forgot and was done again is in what it was, and in nothing else.",
     "Only the main thread: sub-agents have windows of their own.",

@@ -67,6 +67,12 @@ function readTaskMaster(document: Document, read: ReadPlanFile, { tag }: PlanOpt
   const diagnostics: Diagnostic[] = [];
   const at = (line: number, message: string, fix: string): void =>
     void diagnostics.push({ severity: "warning", file, line, message, fix });
+  if (tag === undefined && !tags.has(wanted) && wanted !== "master")
+    at(
+      1,
+      `Its current tag is "${wanted}", and the file has none of that name: "${chosen}" is read.`,
+      `Name one: --tag ${chosen}`,
+    );
   if (tag !== undefined && !tags.has(tag)) {
     const fix = `Its tags: ${[...tags.keys()].map((name) => name || "(none)").join(", ")}.`;
     diagnostics.push({
