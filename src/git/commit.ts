@@ -228,13 +228,22 @@ async function takeApart(
   const base = own < 0 ? from : (rows[own]?.[0] ?? from);
   if (commits.length === 0) return undefined;
   const files = (await treeChanges(git, base, head)).map(({ path }) => path).filter((path) => theirs.has(path));
-  if (files.length === 0) return undefined;
+  if (files.length === 0 || !(await mixes(git, commits, theirs))) return undefined;
   const ref = `refs/segno/${run}/aside/agents-${head.slice(0, 12)}`;
   await git.raw(["update-ref", ref, head]);
   await git.raw(["update-ref", "-m", "segno: taken apart", `refs/heads/${branch}`, base, head]);
   const unstaged = files.filter((path) => !staged.includes(path));
   if (unstaged.length > 0) await git.attempt(["reset", "--quiet", "--", ...unstaged]);
   return { base, taken: { commits, files, ref } };
+}
+
+/** One that holds nothing but what the user had open is taken for the user's own. */
+async function mixes(git: Git, commits: readonly string[], theirs: ReadonlySet<string>): Promise<boolean> {
+  for (const sha of commits) {
+    const own = (await treeChanges(git, `${sha}^`, sha)).map(({ path }) => theirs.has(path));
+    if (own.includes(true) && own.includes(false)) return true;
+  }
+  return false;
 }
 
 /** What the phase changed, less what is not its own to commit. */

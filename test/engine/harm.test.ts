@@ -231,6 +231,17 @@ describe.concurrent("an agent", () => {
     expect(run.of("warned").some(({ message: said }) => said.includes("your changes are uncommitted"))).toBe(true);
   });
 
+  test("beside whom the user commits what they had open: that stays in the history", async () => {
+    const repo = scratchRepo({ ...planFiles([{ id: "1", tasks: 3 }]), "theirs.txt": "a\n" });
+    writeFileSync(join(repo, "theirs.txt"), "b\n");
+    const command = `git ${AS} commit -qm theirs -- theirs.txt`;
+    const run = await rehearse({ repo, agent, allowDirty: true, behave: inTheMiddle(command) });
+    expect(run.status).toBe("completed");
+    expect(git(repo, "log", "--format=%s").split("\n")).toContain("theirs");
+    expect(git(repo, "show", "HEAD:theirs.txt")).toBe("b");
+    expect(git(repo, "status", "--porcelain")).toBe("");
+  });
+
   test("that leaves a rebase open: the phase says so, and not that a branch was switched", async () => {
     const command = `echo x > x.txt; git add x.txt; git ${AS} commit -qm x; GIT_SEQUENCE_EDITOR=true git ${AS} rebase -q -i HEAD~1 --exec false >/dev/null 2>&1; true`;
     const { run } = await harmed({ command }, "checkout");
