@@ -28,7 +28,7 @@ function inTheMiddle(command: string): (request: ModelRequest, worker: Behaviour
       ran = true;
       return message(shell(command));
     }
-    if (!popped && text.includes("git stash pop")) {
+    if (!popped && text.includes("what you changed is in stash@")) {
       popped = true;
       return message(shell("git stash pop"));
     }
