@@ -274,7 +274,7 @@ describe.concurrent("an agent", () => {
         .map(({ message: said }) => said)
         .join("\n"),
       // It may be noticed before the agent says that the command is over.
-    ).toMatch(/Where the run is kept, it was deleted(\.| after Bash)/);
+    ).toMatch(/Where the run is kept, it was deleted(\.| after )/);
     const id = run.held.run.state.run;
     expect(
       readFileSync(join(repo, ".git/segno/runs", id, "journal.jsonl"), "utf8")
