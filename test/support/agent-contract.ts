@@ -146,7 +146,13 @@ async function openWith(
     },
     kill: async () => {
       const found = await findProcesses((candidate) => candidate === marker);
-      for (const { pid } of found) process.kill(pid, "SIGKILL");
+      for (const { pid } of found) {
+        try {
+          process.kill(pid, "SIGKILL");
+        } catch {
+          // It ended with the one before it.
+        }
+      }
       return found.length;
     },
     agentSession: () => {
