@@ -27,10 +27,17 @@ export async function tryGates(top: string, plan: Plan, config: Config, json: bo
   const env = Object.fromEntries(
     Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
-  const marker = `try-gates:${randomUUID()}`;
+  // One each: what ends the last processes of a gate may still be at it when the next begins.
+  const marker = (): string => `try-gates:${randomUUID()}`;
   const minutes = config.gate_timeout_minutes;
   try {
-    const setup = await setUpCheckout(stage.repository, { command: config.worktree_setup, top, env, marker, minutes });
+    const setup = await setUpCheckout(stage.repository, {
+      command: config.worktree_setup,
+      top,
+      env,
+      marker: marker(),
+      minutes,
+    });
     if (setup !== undefined && !json) console.log(`worktree_setup failed in the clone: ${setup.why}`);
     const verdicts = new Map<string, { passed: boolean; why: string }>();
     const tried: TriedGate[] = [];
@@ -47,7 +54,7 @@ export async function tryGates(top: string, plan: Plan, config: Config, json: bo
             prints: check.prints,
             cwd: sameFolder(stage, top, process.cwd()),
             env,
-            marker,
+            marker: marker(),
             timeoutMs: minutes * 60_000,
             signal,
           }));
