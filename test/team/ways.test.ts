@@ -55,6 +55,23 @@ describe.skipIf(whyNoPostgres() !== undefined)("a team", () => {
     expect(a.said()).not.toContain("phase 1");
   });
 
+  test("a stop ends a run whose phase nobody can take; a name that is taken, and --until, are refused", async () => {
+    const team = await teamSite({ phases: [{ id: "1", fields: "**Needs:** gpu" }] });
+    await team.worker(await team.machine("a"));
+    const run = await begin(team);
+    await eventually("it is said", async () =>
+      (await team.events()).some((event) => event.type === "warned" && event.message.includes("gpu")),
+    );
+    const { clone, env } = await team.machine("a");
+    const second = await team.segno(["worker", "--name", "a"], { cwd: clone, env }).ended;
+    expect([second.code, second.stderr]).toEqual([2, expect.stringContaining("A worker a is there already")]);
+    const until = await team.segno(["run", "PLAN.md", "--team", "--until", "1h"]).ended;
+    expect([until.code, until.stderr]).toEqual([2, expect.stringContaining("max_hours")]);
+    expect((await team.segno(["stop", "--run", run.split("-").at(-1) ?? ""]).ended).code).toBe(0);
+    await over(team, run, "run-stopped");
+    expect((await team.segno(["stop"]).ended).stderr).toContain("No run is in progress");
+  });
+
   test("a usage limit is its account's: somebody with another account goes on", async () => {
     let calls = 0;
     const team = await teamSite({
