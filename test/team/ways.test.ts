@@ -1,6 +1,6 @@
 /** What users of a team do, and what is refused; with the agent in process. */
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Reply } from "../../src/rehearsal/reply.js";
@@ -70,6 +70,24 @@ describe.skipIf(whyNoPostgres() !== undefined)("a team", () => {
     expect((await team.segno(["stop", "--run", run.split("-").at(-1) ?? ""]).ended).code).toBe(0);
     await over(team, run, "run-stopped");
     expect((await team.segno(["stop"]).ended).stderr).toContain("No run is in progress");
+  });
+
+  test("a worker starts no command that only a project's file names", async () => {
+    const team = await teamSite({ phases: ONE, config: 'agents: { verify: { acp: "/nowhere/evil --acp" } }\n' });
+    const { clone, env } = await team.machine("a");
+    const refused = await team.segno(["worker", "--name", "a"], { cwd: clone, env }).ended;
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("/nowhere/evil --acp")]);
+  });
+
+  test("a worker that is ended while the remote is away ends all the same", async () => {
+    const team = await teamSite({ phases: [{ id: "1", tasks: 6 }], tenths: 10 });
+    const machine = await team.machine("a");
+    const a = await team.worker(machine);
+    await begin(team);
+    await eventually("it works", () => team.done.length > 0);
+    rmSync(machine.remote);
+    a.kill("SIGTERM");
+    expect((await a.ended).signal).toBeNull();
   });
 
   test("a usage limit is its account's: somebody with another account goes on", async () => {
