@@ -222,6 +222,10 @@ describe.skipIf(whyNoPostgres() !== undefined)("a team", () => {
     await eventually("it works", () => team.done.length > 0);
     const bob = (...args: string[]) => team.segno(args, { env: { SEGNO_TEAM_USER: "bob" } }).ended;
     expect((await bob("status")).stdout).toContain("running");
+    for (const looks of [["team", "status"], ["runs"]]) {
+      const looked = await bob(...looks);
+      expect(looked.code, looked.stderr).toBe(0);
+    }
     const refused = await bob("stop");
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("permission denied")]);
     await eventually("it is over", async () => (await team.events()).some(({ type }) => type === "run-completed"));
