@@ -98,14 +98,14 @@ export async function undoCommand(run: string | undefined, flags: UndoFlags): Pr
     const what = `Run ${holder.run} is in progress in this checkout (process ${holder.pid}): what is undone now it would build on, or do again.`;
     return printFailure({ type: "usage", what, fix: "Stop it first: segno stop. Then undo." }, json);
   }
+  const shas = await onTheBranch(found);
   // Whoever would take it up again by itself leaves it now.
-  if (state.status === "running" && state.team === undefined) {
+  if (shas.length > 0 && state.status === "running" && state.team === undefined) {
     const stopped = await appendToRun(store, found.run, (run) =>
       run.record({ type: "stop-requested", by: "segno undo", cause: "asked" }),
     );
     if (!stopped.ok) return printFailure(stopped.failure, json);
   }
-  const shas = await onTheBranch(found);
   const phases = [
     ...new Set(found.made.filter(({ sha }) => shas.includes(sha)).map(({ phase }) => rootOf(state, phase))),
   ];
