@@ -226,8 +226,10 @@ describe.skipIf(whyNoPostgres() !== undefined)("a team", () => {
       const looked = await bob(...looks);
       expect(looked.code, looked.stderr).toBe(0);
     }
-    const refused = await bob("stop");
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("permission denied")]);
+    for (const acts of [["stop"], ["worker", "--name", "bob"]]) {
+      const refused = await bob(...acts);
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("permission denied")]);
+    }
     await eventually("it is over", async () => (await team.events()).some(({ type }) => type === "run-completed"));
     worker.kill("SIGKILL");
     await worker.ended;

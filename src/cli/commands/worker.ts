@@ -14,7 +14,9 @@ import { Git } from "../../git/git.js";
 import { agentsNamed } from "../../run/choosing.js";
 import { writeWhole } from "../../store/atomic.js";
 import { takeLock } from "../../store/lock.js";
+import type { Offer } from "../../store/postgres/store.js";
 import type { Machine } from "../../team/machine.js";
+import type { OpenTeam } from "../../team/open.js";
 import { workForTeam } from "../../team/worker.js";
 import { agentFor } from "../agent.js";
 import { confirmCommands } from "../confirm-commands.js";
@@ -23,7 +25,7 @@ import { EXIT } from "../exit.js";
 import { permissionMode } from "../permission.js";
 import { printFailure } from "../print-failure.js";
 import { readSettings } from "../settings.js";
-import { openTeamOf, type Reached, reachTeam, remoteUrl, storeOf, type TeamFlags } from "../team.js";
+import { connectFailure, openTeamOf, type Reached, reachTeam, remoteUrl, storeOf, type TeamFlags } from "../team.js";
 import { repositoryTop } from "../top.js";
 
 export interface WorkerFlags extends TeamFlags {
@@ -66,31 +68,32 @@ export async function workerCommand(flags: WorkerFlags, version: string): Promis
   if (!crew.ok) return printFailure(crew.failure, json);
   const reached = await reachTeam(top.value, flags);
   if (!reached.ok) return printFailure(reached.failure, json);
-  const { settings: team, redact } = reached.value;
-  const url = await remoteUrl(new Git(top.value), team.remote);
+  const url = await remoteUrl(new Git(top.value), reached.value.settings.remote);
   if (!url.ok) return printFailure(url.failure, json);
   const chosen = await placeIn(reached.value, flags.name);
   if (!chosen.ok) return printFailure(chosen.failure, json);
   const place = chosen.value;
-  const joined = await openTeamOf(reached.value, { worker: place.worker, supervises: true });
+  const offer: Offer = {
+    version,
+    host: hostname(),
+    instance: place.instance,
+    slots,
+    agents: Object.fromEntries(crew.value.map(({ name }) => [name, accounts.value[name] ?? "default"])),
+    labels: list(flags.labels).map((label) => label.toLowerCase()),
+  };
+  const joined = await joinTeam(reached.value, place, offer);
   if (!joined.ok) return printFailure(joined.failure, json);
   const opened = joined.value;
   // Marks what it starts, and tells its own from its neighbours' on this machine.
   process.env.SEGNO_WORKER = place.worker;
+  const { redact } = reached.value;
   const say = (text: string): void => {
     const clean = redact(text);
     console.log(json ? JSON.stringify({ at: new Date().toISOString(), worker: place.worker, text: clean }) : clean);
   };
   const machine: Machine = {
     worker: place.worker,
-    offer: {
-      version,
-      host: hostname(),
-      instance: place.instance,
-      slots,
-      agents: Object.fromEntries(crew.value.map(({ name }) => [name, accounts.value[name] ?? "default"])),
-      labels: list(flags.labels).map((label) => label.toLowerCase()),
-    },
+    offer,
     url: url.value,
     store: opened.store,
     database: opened.database,
@@ -101,16 +104,6 @@ export async function workerCommand(flags: WorkerFlags, version: string): Promis
     redact,
     say,
   };
-  const allowed = await opened.store.sayAlive(machine.offer).catch((error: Error) => error);
-  if (allowed instanceof Error)
-    return printFailure(
-      {
-        type: "usage",
-        what: `The database lets nobody work as this user: ${redact(allowed.message)}`,
-        fix: "Use a user that is a member of segno_worker; members of segno_viewer only look.",
-      },
-      json,
-    );
   say(
     `Worker ${place.worker}: ${slots} ${slots === 1 ? "slot" : "slots"}, ${crew.value.map(({ title }) => title).join(", ")}, may do: ${level.value}. Ctrl-C hands over what it has; twice ends at once.`,
   );
@@ -121,6 +114,28 @@ export async function workerCommand(flags: WorkerFlags, version: string): Promis
   place.release();
   say("ended");
   return EXIT.done;
+}
+
+/** PostgreSQL's word for it. */
+const NOT_ALLOWED = "42501";
+
+/** Asked before the queues are opened: they look after themselves from then on, and who may not work could not end them. */
+async function joinTeam(reached: Reached, place: Place, offer: Offer): Promise<Result<OpenTeam>> {
+  try {
+    await storeOf(reached, place.worker).sayAlive(offer);
+  } catch (error) {
+    await reached.database.close();
+    place.release();
+    const { settings, redact } = reached;
+    if ((error as { code?: string }).code !== NOT_ALLOWED) return bad(connectFailure(settings.url, error, redact));
+    return refuse(
+      `The database lets nobody work as ${settings.url.user}: ${redact((error as Error).message)}`,
+      "Use a user that is a member of segno_worker (SEGNO_TEAM_USER says who this machine is); members of segno_viewer only look.",
+    );
+  }
+  const joined = await openTeamOf(reached, { worker: place.worker, supervises: true });
+  if (!joined.ok) place.release();
+  return joined;
 }
 
 /** Once: hand over. Twice: end now, with everything it started. */
