@@ -1,6 +1,6 @@
 /** What users of a team do, and what is refused; with the agent in process. */
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Reply } from "../../src/rehearsal/reply.js";
@@ -244,6 +244,68 @@ describe.skipIf(whyNoPostgres() !== undefined)("a team", () => {
       "it is over",
       async () => (await team.events()).filter(({ type }) => type === "run-completed").length === 2,
     );
+  });
+
+  test("taken up again, it hears what is said then", async () => {
+    const team = await teamSite({ phases: [{ id: "1", tasks: 4 }], tenths: 5, config: "max_restarts: 3\n" });
+    await team.worker(await team.machine("a"));
+    const run = await begin(team);
+    await eventually("a task is done", () => team.done.length > 0);
+    expect((await team.segno(["stop"]).ended).code).toBe(0);
+    await over(team, run, "run-stopped");
+    const { code, stdout, stderr } = await team.segno(["resume", run, "--unattended", "--max-restarts", "7"]).ended;
+    expect(code, stdout + stderr).toBe(0);
+    const resumed = (await team.events()).find(({ type }) => type === "run-resumed");
+    expect(resumed).toMatchObject({ config: { max_restarts: 7, split: "off" } });
+    expect(team.done).toHaveLength(4);
+  });
+
+  test("two repositories in one database: workers take only what is their own's", async () => {
+    const team = await teamSite({ phases: [{ id: "1", tasks: 2 }] });
+    const a = await team.worker(await team.machine("a"));
+    // The same clone under another name is another repository: its worker is there first, and has everything it needs.
+    const other = await team.machine("a");
+    const file = join(other.clone, ".segno/team.yaml");
+    writeFileSync(file, readFileSync(file, "utf8").replace(/^repo:.*$/m, "repo: another"));
+    const b = await team.worker(other);
+    a.kill("SIGTERM");
+    await a.ended;
+    const run = await begin(team);
+    const status = async (cwd: string) =>
+      JSON.parse((await team.segno(["team", "status", "--json"], { cwd, env: other.env }).ended).stdout) as {
+        workers: { worker: string }[];
+        runs: string[];
+      };
+    expect(await status(other.clone)).toMatchObject({ workers: [{ worker: "a" }], runs: [] });
+    expect(await status(team.repo)).toMatchObject({ workers: [], runs: [run] });
+    await team.worker(await team.machine("c"));
+    await over(team, run);
+    const took = (await team.events()).flatMap((event) => (event.type === "phase-taken" ? [event.worker] : []));
+    expect(took).toEqual(["c"]);
+    expect(b.said()).not.toContain(run);
+  });
+
+  test("a remote that cannot be reached is said: before a run is begun, and by whoever works", async () => {
+    const team = await teamSite({ phases: [{ id: "1", tasks: 3 }], tenths: 5 });
+    const machine = await team.machine("a");
+    await team.worker(machine);
+    renameSync(team.remote, `${team.remote}.away`);
+    const refused = await team.segno(["run", "PLAN.md", "--team"]).ended;
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("The git remote cannot be reached")]);
+    expect(refused.stderr).toContain("git ls-remote");
+    expect(await team.events()).toEqual([]);
+    renameSync(`${team.remote}.away`, team.remote);
+    const run = await begin(team);
+    await eventually("it works", () => team.done.length > 0);
+    renameSync(machine.remote, `${machine.remote}.away`);
+    await eventually("it is said", async () =>
+      (await team.events()).some(
+        (event) => event.type === "warned" && event.message.includes("The git remote cannot be reached by a"),
+      ),
+    );
+    renameSync(`${machine.remote}.away`, machine.remote);
+    await over(team, run);
+    expect(team.done).toHaveLength(3);
   });
 
   test("two plans at once", async () => {
