@@ -71,6 +71,11 @@ export async function workOnPhase(machine: Machine, job: Taken<PhaseJob>, ends: 
       await run.close();
       return await queues.finish(job);
     }
+    // Its disk may be full since it fetched this: better never said to be taken than taken and left.
+    if (nearlyFull(machine.folder) !== undefined) {
+      await run.close();
+      return await queues.giveBack(job);
+    }
     say(`works on phase ${phase} of ${id} (lease ${joined.epoch})`);
     const before = run.state.team?.holdings.get(phase)?.worker;
     const from = before === worker ? undefined : before;

@@ -58,10 +58,6 @@ export async function workForTeam(machine: Machine, ends: AbortSignal): Promise<
       if (performance.now() - lookedAt > ALIVE_EVERY_MS) {
         await store.sayAlive(offer);
         offered = await whatToTake(machine);
-        const full = nearlyFull(machine.folder);
-        if (full !== undefined) offered = { ...offered, phases: [] };
-        if (full !== undefined && !isFull) say(`takes no phase: ${full}`);
-        isFull = full !== undefined;
         lookedAt = performance.now();
         if (away) say("the database is back");
         away = false;
@@ -69,7 +65,12 @@ export async function workForTeam(machine: Machine, ends: AbortSignal): Promise<
       if (performance.now() >= notBefore) {
         const run = conducted.size < MOST_CONDUCTED ? await queues.take<RunJob>(offered.runs) : undefined;
         if (run !== undefined) follow(conducted, `conducting ${run.data.run}`, conductTeamRun(machine, run, ends));
-        const phase = phases.size < offer.slots ? await queues.take<PhaseJob>(offered.phases) : undefined;
+        // Looked at each time: what was left for want of room must not be taken again by another slot.
+        const full = nearlyFull(machine.folder);
+        if (full !== undefined && !isFull) say(`takes no phase: ${full}`);
+        isFull = full !== undefined;
+        const hasRoom = !isFull && phases.size < offer.slots;
+        const phase = hasRoom ? await queues.take<PhaseJob>(offered.phases) : undefined;
         if (phase !== undefined)
           follow(phases, `phase ${phase.data.phase} of ${phase.data.run}`, workOnPhase(machine, phase, ends));
         if (run !== undefined || phase !== undefined) continue;
