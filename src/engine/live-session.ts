@@ -6,14 +6,13 @@
 import type { Agent, AgentSession, Observation, SessionHandlers } from "../agents/agent.js";
 import { type Learned, seenFirstPrompt } from "../context/forecast.js";
 import { expectedGrowth, largeResult, type Meter, meter, newMeter, readMeter } from "../context/meter.js";
-import { handoversOn, type NaturalBoundary, newWarnings } from "../context/policy.js";
+import { handoversOn, newWarnings } from "../context/policy.js";
 import { costAt } from "../context/prices.js";
 import { StuckWatch } from "../handover/stuck.js";
 import { TOOL_ANSWERS } from "../handover/tool-answers.js";
 import { type AtBoundary, sayAtBoundary } from "../run/boundary.js";
 import { budgetWarnings } from "../run/budget.js";
 import type { Chosen } from "../run/choosing.js";
-import type { Circle } from "../run/circles.js";
 import type { ToolKind, TurnEnd } from "../run/event.js";
 import { howToAllow } from "../run/refusals.js";
 import { givesUp, isCalledOff } from "../run/retries.js";
@@ -25,14 +24,13 @@ import { LookOut } from "./look-out.js";
 import { markerOf } from "./marker.js";
 import { type ReportPlace, Reports } from "./reports.js";
 import { SessionWindow } from "./session-window.js";
+import { SinceBoundary } from "./since-boundary.js";
 import { Watchdog } from "./watchdog.js";
 
 const MOST_REFUSED_BATCHES = 3;
 const MOST_SAID = 40_000;
 /** Once or twice is nothing to tell of. */
 const SAYS_RETRIES_FROM = 3;
-/** Tools that change nothing. */
-const LOOKS: ReadonlySet<ToolKind> = new Set(["read", "search", "web"]);
 const PROGRESS_SKILL = /^\/?(?:debussy|segno)-progress\b[:\s]*(.*)$/i;
 
 export type SessionPlace = ReportPlace;
@@ -58,14 +56,12 @@ export class LiveSession implements WarmSession {
   #model: string | undefined;
   readonly #learned: Learned;
   #toolCalls = 0;
-  /** What made the boundary that comes next a natural one. */
-  #natural: NaturalBoundary | undefined;
+  readonly #since = new SinceBoundary();
   readonly #warned = new Set<number>();
   /** File reads before anything was written. */
   #reread: number | undefined;
   readonly #watchdog: Watchdog;
   readonly #watch: StuckWatch;
-  #circle: Circle | undefined;
   /** All the agent said in the turn that is on, or was. */
   said = "";
   readonly #reports: Reports;
@@ -89,10 +85,7 @@ export class LiveSession implements WarmSession {
     this.#reports = new Reports(held, place, {
       progressed: (isStep) => {
         this.#watch.progressed();
-        if (!isStep) return;
-        this.#natural = "task";
-        this.#isBetween = true;
-        this.#taskDone = true;
+        if (isStep) this.#since.taskReported({ isBetween: true });
       },
       untold: () => this.#takeUntold(),
     });
@@ -238,7 +231,7 @@ export class LiveSession implements WarmSession {
         if (subagent) return;
         this.#skillCalled(name, brief, ok);
         this.#toolFinished(kind, brief, ok);
-        if (kind !== "segno") this.#circle ??= this.#watch.take({ tool: name, brief, ok, call, result, edit });
+        if (kind !== "segno") this.#since.circle ??= this.#watch.take({ tool: name, brief, ok, call, result, edit });
         return;
       }
       case "refused":
@@ -258,28 +251,13 @@ export class LiveSession implements WarmSession {
     }
   }
 
-  /**
-   * A task was just reported, and another is about to begin: not where the session is handed over anyway. What would only
-   * look around is answered so: the next session has to look itself. What does something is let through, and handed over.
-   */
+  /** What a tool that is about to run is answered instead. */
   #begins(kind: ToolKind): string | undefined {
     const { state } = this.#held.run;
-    if (!this.#isBetween || state.sessions.get(this.#place.session)?.step === "checkpointing") return undefined;
-    if (this.#refusesRest) return TOOL_ANSWERS.notNow;
-    const handsOver = sayAtBoundary(state, this.#atNextBoundary()).stop === "context";
-    this.#refusesRest = handsOver && LOOKS.has(kind);
-    if (this.#refusesRest) return TOOL_ANSWERS.notNow;
-    this.#isBetween = false;
-    // Another task has begun: the boundary that follows is in the middle of it.
-    if (!handsOver) this.#natural = undefined;
-    return undefined;
+    if (state.sessions.get(this.#place.session)?.step === "checkpointing") return undefined;
+    const handsOver = (): boolean => sayAtBoundary(state, this.#atNextBoundary()).stop === "context";
+    return this.#since.refuses(kind, handsOver) ? TOOL_ANSWERS.notNow : undefined;
   }
-  /** One task is reported, and nothing was done since. */
-  #isBetween = false;
-  /** A tool was answered so: all that follows in the same message is, too. */
-  #refusesRest = false;
-  /** One was reported since the last boundary. */
-  #taskDone = false;
 
   /** As it will be when the tools that are about to run have finished, if they bring as much as a call did so far. */
   #atNextBoundary(): AtBoundary {
@@ -308,14 +286,9 @@ export class LiveSession implements WarmSession {
     this.#warn();
     this.#sayUselessSoft();
     if (run.state.sessions.get(this.#place.session)?.step !== "checkpointing")
-      await this.#lookOut?.look({ taskDone: this.#taskDone });
-    this.#taskDone = false;
+      await this.#lookOut?.look({ taskDone: this.#since.taskDone });
     const said = sayAtBoundary(run.state, this.#atBoundary());
-    // What was seen since the last boundary counts for this one only.
-    this.#natural = undefined;
-    this.#isBetween = false;
-    this.#refusesRest = false;
-    this.#circle = undefined;
+    this.#since.begin();
     if (said.facts.length > 0) await run.record(...said.facts);
     if (said.stop !== undefined) return { stop: true, why: said.stop };
     // Where it cannot be told here, it hears it with the answer of one of our tools.
@@ -342,11 +315,11 @@ export class LiveSession implements WarmSession {
       firstPrompt: this.#resumed ? undefined : this.#meter.first,
       firstSeen: this.#meter.first,
       growth: expectedGrowth(this.#meter),
-      natural: this.#natural,
+      natural: this.#since.natural,
       toolCalls: this.#toolCalls,
       price: this.#model === undefined ? undefined : this.#who.priceOf(this.#model),
       rereadBefore: this.#learned.rereads?.toReversed() ?? [],
-      circle: this.#circle,
+      circle: this.#since.circle,
       // An agent that goes on calling tools it was refused would burn its last tokens on it.
       checkpointOver: asksCheckpoint && this.#checkpointOver(),
     };
@@ -365,8 +338,8 @@ export class LiveSession implements WarmSession {
     this.#lookOut?.toolFinished(kind, brief);
     if (!ok || kind !== "shell") return;
     const { gates } = phaseOf(this.#held.run.state, this.#place.phase);
-    if (gates.some(({ check }) => check.type === "command" && brief.includes(check.command))) this.#natural = "gate";
-    else if (/\bgit\b.*\bcommit\b/.test(brief)) this.#natural = "commit";
+    const commands = gates.flatMap(({ check }) => (check.type === "command" ? [check.command] : []));
+    this.#since.shellSucceeded(brief, commands);
   }
 
   /** Plans written for another tool report through its skill: what is said there counts as reported. */
@@ -378,8 +351,7 @@ export class LiveSession implements WarmSession {
       new RegExp(`(^|\\s)${id.replaceAll(".", "\\.")}(\\s|:|$)`).test(message),
     )?.id;
     this.#watch.progressed();
-    this.#natural = "task";
-    this.#taskDone = true;
+    this.#since.taskReported({ isBetween: false });
     this.#held.run.append({ type: "progress-reported", ...this.#at, message, task });
   }
 
