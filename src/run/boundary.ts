@@ -98,7 +98,7 @@ const stopRequested: Reason = (state, at) => {
 /** Another machine goes on from the checkpoint. */
 const leaving: Reason = (state, at) =>
   state.team?.holdings.get(at.phase)?.leaving === true
-    ? stopped(state, at, "leaving", "its worker is about to end")
+    ? stopped(state, at, "leaving", "its worker hands it on")
     : undefined;
 
 /** Time in which nobody worked on the run does not count. */

@@ -17,7 +17,7 @@ import { DEFAULT_TEXTS } from "../handover/templates.js";
 import type { Command } from "../run/command.js";
 import type { RunState } from "../run/state.js";
 import { type Needs, needsOf, phasesNobodyCanTake } from "../run/team.js";
-import { holdLease } from "./lease.js";
+import { type HeldLease, withLease } from "./lease.js";
 import { conductorClone, databaseClock, type Machine } from "./machine.js";
 import type { RunJob, Taken } from "./queues.js";
 import { TeamRemote } from "./remote.js";
@@ -41,38 +41,41 @@ const needsText = ({ agents, labels }: Needs): string => [...agents, ...labels].
 
 /** `ends`: the worker is about to end; somebody else goes on. */
 export async function conductTeamRun(machine: Machine, job: Taken<RunJob>, ends: AbortSignal): Promise<void> {
-  const { store, queues, redact, say, database, worker } = machine;
+  const { queues, store, longestLeaseMs: longestMs } = machine;
+  await withLease(queues, job, { longestMs }, async (lease) => {
+    const joined = await store.join(job.data.run, "", machine.redact, lease.holds);
+    if (joined === undefined || joined.events.length === 0) return await queues.finish(job);
+    const run = new LiveRun(joined.journal, joined.events);
+    try {
+      await conduct(machine, job, run, joined.epoch, lease, ends);
+    } finally {
+      await run.close().catch(() => {});
+    }
+  });
+}
+
+async function conduct(
+  machine: Machine,
+  job: Taken<RunJob>,
+  run: LiveRun,
+  epoch: number,
+  lease: HeldLease,
+  ends: AbortSignal,
+): Promise<void> {
+  const { store, queues, say, database, worker, url } = machine;
   const { run: id } = job.data;
-  const lease = holdLease(queues, job, undefined);
-  const joined = await store.join(id, "", redact, lease.holds);
-  if (joined === undefined || joined.events.length === 0) {
-    lease.letGo();
-    await queues.finish(job);
-    return;
-  }
-  const clock = await databaseClock(database);
-  const run = new LiveRun(joined.journal, joined.events);
   say(`conducts ${id}`);
-  run.append({ type: "run-taken", worker, lease: joined.epoch });
+  run.append({ type: "run-taken", worker, lease: epoch });
   const git = await conductorClone(machine);
   const { branch } = run.state;
-  const onTrouble = (why: string): void => run.warn(`The git remote cannot be reached by ${machine.worker}: ${why}`);
-  const remote = new TeamRemote({
-    git,
-    url: machine.url,
-    run: id,
-    branch,
-    epoch: joined.epoch,
-    signal: lease.lost,
-    onTrouble,
-  });
+  const onTrouble = (why: string): void => run.warn(`The git remote cannot be reached by ${worker}: ${why}`);
+  const remote = new TeamRemote({ git, url, run: id, branch, epoch, signal: lease.lost, onTrouble });
   const equipment = await machine.equipment(run.state);
   const warden = { watch: () => {}, unwatch: () => {}, dismiss: () => {} };
   const lock = { release: () => {} };
   const parts = { run, store, git, files: planFiles(git.top), texts: DEFAULT_TEXTS, lock, warden, interrupted: false };
   const held = heldRun(parts, equipment);
   held.remote = remote;
-  held.now = clock.now;
   learnFrom(held);
   const notices = startNotifying(held);
   const ensure = async (): Promise<void> => {
@@ -93,7 +96,6 @@ export async function conductTeamRun(machine: Machine, job: Taken<RunJob>, ends:
     for (const { phase, needs } of there.size === 0 ? [] : phasesNobodyCanTake(run.state))
       run.warn(`Phase ${phase} waits for a worker that has ${needsText(needs)}: none that is there has.`, phase);
   };
-  const again = setInterval(() => void ensure().catch(() => {}), ENSURES_EVERY_MS);
   const look = async (): Promise<void> => {
     const all = await store.workers();
     const workers = all.flatMap(({ worker, slots, agents, labels, lost }) =>
@@ -104,7 +106,6 @@ export async function conductTeamRun(machine: Machine, job: Taken<RunJob>, ends:
     const lost = all.filter((each) => each.lost && before.some((one) => one.worker === each.worker));
     run.append({ type: "workers-seen", workers, lost: lost.map((each) => each.worker) });
   };
-  const looking = setInterval(() => void look().catch(() => {}), LOOKS_EVERY_MS);
   const performs = async (_: HeldRun, command: Command): Promise<void> => {
     if (isLanding(command)) await land(held, remote, command);
     else await ensure().catch(() => {});
@@ -121,6 +122,10 @@ export async function conductTeamRun(machine: Machine, job: Taken<RunJob>, ends:
     await decideAndPerform(held, performs);
     return "over";
   };
+  const clock = await databaseClock(database);
+  held.now = clock.now;
+  const again = setInterval(() => void ensure().catch(() => {}), ENSURES_EVERY_MS);
+  const looking = setInterval(() => void look().catch(() => {}), LOOKS_EVERY_MS);
   try {
     const ended = await Promise.race([lost, conducting()]);
     if (ended === "over") {
@@ -136,8 +141,6 @@ export async function conductTeamRun(machine: Machine, job: Taken<RunJob>, ends:
     clearInterval(again);
     clearInterval(looking);
     clock.stop();
-    lease.letGo();
-    await run.close().catch(() => {});
   }
 }
 

@@ -14,8 +14,8 @@ import type { Queues, RunJob, Taken } from "./queues.js";
 const RENEWS_EVERY_MS = 500;
 const PATIENCE_MS = 7_000;
 const OWN_PATIENCE_MS = 6_000;
-/** The queue ends a job after 24 hours, however many signs of life there are. */
-const LONGEST_MS = 20 * 60 * 60_000;
+/** The queue ends a job after 24 hours, however many signs of life there are; until then what is being done can be ended. */
+export const LONGEST_LEASE_MS = 20 * 60 * 60_000;
 const DEADMAN = fileURLToPath(new URL("./deadman.js", import.meta.url));
 
 export interface HeldLease {
@@ -25,16 +25,38 @@ export interface HeldLease {
   holds: () => boolean;
   /** Aborted when it was held for so long that it should change hands. */
   old: AbortSignal;
-  /** No more signs of life, and nobody is ended for it. */
-  letGo(): void;
 }
 
-/** `guards`: how the markers of the processes begin that must end with it. */
-export function holdLease(queues: Queues, job: Taken<RunJob>, guards: string | undefined): HeldLease {
+export interface LeaseOptions {
+  /** How the markers of the processes begin that must end with it. */
+  guards?: string;
+  longestMs: number;
+}
+
+/** Holds it for as long as this takes, whatever becomes of that. */
+export async function withLease(
+  queues: Queues,
+  job: Taken<RunJob>,
+  options: LeaseOptions,
+  use: (lease: HeldLease) => Promise<void>,
+): Promise<void> {
+  const { letGo, ...lease } = holdLease(queues, job, options);
+  try {
+    await use(lease);
+  } finally {
+    letGo();
+  }
+}
+
+function holdLease(
+  queues: Queues,
+  job: Taken<RunJob>,
+  { guards, longestMs }: LeaseOptions,
+): HeldLease & { letGo: () => void } {
   const lost = new AbortController();
   const deadman = guards === undefined ? undefined : postDeadman(guards);
   const old = new AbortController();
-  const growsOld = setTimeout(() => old.abort(), LONGEST_MS).unref();
+  const growsOld = setTimeout(() => old.abort(), longestMs).unref();
   let renewed = Date.now();
   let renewing = false;
   const end = (): void => {
@@ -65,6 +87,7 @@ export function holdLease(queues: Queues, job: Taken<RunJob>, guards: string | u
     lost: lost.signal,
     holds,
     old: old.signal,
+    // No more signs of life, and nobody is ended for it.
     letGo: () => {
       clearInterval(timer);
       clearTimeout(growsOld);

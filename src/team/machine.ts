@@ -20,6 +20,8 @@ export interface Machine {
   queues: Queues;
   /** Where its clones are. */
   folder: string;
+  /** It holds nothing longer than that, and hands it over at a boundary then. */
+  longestLeaseMs: number;
   /** What it works with for a run; of agents only those that it offers. */
   equipment: (state: Pick<RunState, "config" | "plan">) => Promise<Equipment>;
   redact: Redact;

@@ -10,7 +10,7 @@
  */
 import { rmSync } from "node:fs";
 import { sweep } from "../agents/processes.js";
-import { openDoor } from "../engine/door.js";
+import { type Door, openDoor } from "../engine/door.js";
 import { nearlyFull } from "../engine/harm.js";
 import { type HeldRun, heldRun } from "../engine/held-run.js";
 import { LiveRun } from "../engine/live-run.js";
@@ -32,16 +32,22 @@ import { isAttempted, isOver } from "../run/phase.js";
 import type { RunState } from "../run/state.js";
 import { isLimited } from "../run/team.js";
 import type { Offer } from "../store/postgres/store.js";
+import type { Joined } from "../store/store.js";
 import { isLanding } from "./conductor.js";
-import { type HeldLease, holdLease } from "./lease.js";
+import { type HeldLease, withLease } from "./lease.js";
 import { databaseClock, type Machine, runCheckout, workClone } from "./machine.js";
 import type { PhaseJob, Taken } from "./queues.js";
 import { TeamRemote } from "./remote.js";
 
 /** Nothing is to be done for so long: somebody is asked, or waited for, and the lease is for others. */
 const IDLE_MS = 3_000;
-/** For a checkpoint, a commit and a push, once the worker is to end. */
-const LEAVES_WITHIN_MS = 45_000;
+/** For what runs, a checkpoint, a commit and a push, once it is to be left. */
+const LEAVES_WITHIN_MS = {
+  ends: 45_000,
+  // The queue waits some hours longer: whatever runs may end.
+  old: 2 * 60 * 60_000,
+} as const;
+type Leaving = keyof typeof LEAVES_WITHIN_MS;
 
 /** By then it ends, even if the remote cannot be reached: what it could not send is done again by others. */
 const GIVES_UP_AFTER_MS = 55_000;
@@ -57,73 +63,80 @@ function after(signal: AbortSignal, ms: number): AbortSignal {
 
 /** `ends`: the worker is about to end, and hands over what it has. */
 export async function workOnPhase(machine: Machine, job: Taken<PhaseJob>, ends: AbortSignal): Promise<void> {
-  const { store, queues, redact, say, database, worker, offer } = machine;
+  const { store, queues, redact, longestLeaseMs: longestMs } = machine;
   const { run: id, phase } = job.data;
   // What it needs has changed meanwhile, and somebody took it from another queue.
   if (await queues.isHeldElsewhere(job)) return queues.finish(job);
-  const lease = holdLease(queues, job, markerOf(id, `${phase}/`));
-  const clock = await databaseClock(database);
-  try {
+  await withLease(queues, job, { guards: markerOf(id, `${phase}/`), longestMs }, async (lease) => {
     const joined = await store.join(id, phase, redact, lease.holds);
     if (joined === undefined) return;
     const run = new LiveRun(joined.journal, joined.events);
-    if (run.state.status !== "running") {
-      await run.close();
-      return await queues.finish(job);
-    }
-    // Its disk may be full since it fetched this: better never said to be taken than taken and left.
-    if (nearlyFull(machine.folder) !== undefined) {
-      await run.close();
-      return await queues.giveBack(job);
-    }
-    say(`works on phase ${phase} of ${id} (lease ${joined.epoch})`);
-    const before = run.state.team?.holdings.get(phase)?.worker;
-    const from = before === worker ? undefined : before;
-    run.append({ type: "phase-taken", phase, worker, lease: joined.epoch, from });
-    const clone = await workClone(machine);
-    const onTrouble = (why: string): void =>
-      run.warn(`The git remote cannot be reached by ${machine.worker}: ${why}`, phase);
-    const { branch, head } = run.state;
-    const signal = AbortSignal.any([lease.lost, after(ends, GIVES_UP_AFTER_MS)]);
-    const options = { url: machine.url, run: id, branch, epoch: joined.epoch, signal, onTrouble };
-    const remote = new TeamRemote({ git: clone, ...options });
-    await remote.fetch();
-    const git = await runCheckout(clone, machine.folder, id, head);
-    const texts = readPromptTexts(git.top);
-    if (!texts.ok) throw new Error("the project's prompts are not sound");
-    const warden = postWarden(id, undefined);
-    const lock = { release: () => {} };
-    const parts = { run, store, git, files: planFiles(git.top), texts: texts.value, lock, warden, interrupted: false };
-    const held = heldRun(parts, await machine.equipment(run.state));
-    held.remote = remote;
-    held.now = clock.now;
-    held.accounts = offer.agents;
-    held.worktrees = `${machine.folder}/worktrees`;
-    const door = await openDoor(held);
-    held.door = door;
     try {
-      held.gitEnv = await hideFromAgent(git, run.state.plan.files, held.agentEnv);
-      await takeOver(held, remote, phase, joined.events);
-      const ended = await performUntilIdle(held, machine, phase, lease, ends);
-      if (ended !== "lost" && nearlyFull(machine.folder) === undefined) await keepAll(held, remote, phase);
-      await endSessions(held);
-      if (ended !== "lost" && !lease.lost.aborted) {
-        run.append({ type: "phase-let-go", phase, worker, why: WHY_LET_GO[ended] });
-        await run.flush();
-        // Who goes on with it is found by what it needs then: the conductor offers it anew.
-        await queues.finish(job);
-        await tidyUp(clone, run.state, phase);
-      }
+      if (run.state.status !== "running") return await queues.finish(job);
+      // Its disk may be full since it fetched this: better never said to be taken than taken and left.
+      if (nearlyFull(machine.folder) !== undefined) return await queues.giveBack(job);
+      await workUnder(machine, job, run, joined, lease, ends);
     } finally {
-      await endSessions(held);
-      await sweep((marker) => marker.startsWith(markerOf(id, `${phase}/`)));
-      warden.dismiss();
-      await door.close().catch(() => {});
       await run.close().catch(() => {});
     }
+  });
+}
+
+async function workUnder(
+  machine: Machine,
+  job: Taken<PhaseJob>,
+  run: LiveRun,
+  { epoch, events: past }: Joined,
+  lease: HeldLease,
+  ends: AbortSignal,
+): Promise<void> {
+  const { store, queues, say, database, worker, offer, url } = machine;
+  const { run: id, phase } = job.data;
+  say(`works on phase ${phase} of ${id} (lease ${epoch})`);
+  const before = run.state.team?.holdings.get(phase)?.worker;
+  const from = before === worker ? undefined : before;
+  run.append({ type: "phase-taken", phase, worker, lease: epoch, from });
+  const clone = await workClone(machine);
+  const onTrouble = (why: string): void => run.warn(`The git remote cannot be reached by ${worker}: ${why}`, phase);
+  const { branch, head } = run.state;
+  const signal = AbortSignal.any([lease.lost, after(ends, GIVES_UP_AFTER_MS)]);
+  const remote = new TeamRemote({ git: clone, url, run: id, branch, epoch, signal, onTrouble });
+  await remote.fetch();
+  const git = await runCheckout(clone, machine.folder, id, head);
+  const texts = readPromptTexts(git.top);
+  if (!texts.ok) throw new Error("the project's prompts are not sound");
+  const equipment = await machine.equipment(run.state);
+  const clock = await databaseClock(database);
+  const warden = postWarden(id, undefined);
+  const lock = { release: () => {} };
+  const parts = { run, store, git, files: planFiles(git.top), texts: texts.value, lock, warden, interrupted: false };
+  const held = heldRun(parts, equipment);
+  held.remote = remote;
+  held.now = clock.now;
+  held.accounts = offer.agents;
+  held.worktrees = `${machine.folder}/worktrees`;
+  let door: Door | undefined;
+  try {
+    door = await openDoor(held);
+    held.door = door;
+    held.gitEnv = await hideFromAgent(git, run.state.plan.files, held.agentEnv);
+    await takeOver(held, remote, phase, past);
+    const ended = await performUntilIdle(held, machine, phase, lease, ends);
+    if (ended !== "lost" && nearlyFull(machine.folder) === undefined) await keepAll(held, remote, phase);
+    await endSessions(held);
+    if (ended !== "lost" && !lease.lost.aborted) {
+      run.append({ type: "phase-let-go", phase, worker, why: WHY_LET_GO[ended] });
+      await run.flush();
+      // Who goes on with it is found by what it needs then: the conductor offers it anew.
+      await queues.finish(job);
+      await tidyUp(clone, run.state, phase);
+    }
   } finally {
+    await endSessions(held);
+    await sweep((marker) => marker.startsWith(markerOf(id, `${phase}/`)));
+    warden.dismiss();
     clock.stop();
-    lease.letGo();
+    await door?.close().catch(() => {});
   }
 }
 
@@ -156,11 +169,12 @@ async function forgetBranch(git: Git, branch: string): Promise<void> {
   await git.attempt(["branch", "--quiet", "-D", branch]);
 }
 
-type Ended = "idle" | "lost" | "ends" | "cannot";
+type Ended = "idle" | "lost" | "cannot" | Leaving;
 
 const WHY_LET_GO: Record<Exclude<Ended, "lost">, string> = {
   idle: "nothing is to be done for it now",
   ends: "the worker ends",
+  old: "its lease has grown old",
   cannot: "it cannot be worked on there now",
 };
 
@@ -180,9 +194,10 @@ function performUntilIdle(
 ): Promise<Ended> {
   const { run } = held;
   const over = new AbortController();
+  const { signal } = over;
   return new Promise<Ended>((resolve, reject) => {
     let performing = 0;
-    let leaving: "ends" | "cannot" | undefined;
+    let leaving: "cannot" | Leaving | undefined;
     let idle: NodeJS.Timeout | undefined;
     const settle = (): void => {
       clearTimeout(idle);
@@ -208,12 +223,13 @@ function performUntilIdle(
           settle();
         });
     };
-    const leave = (): void => {
+    const leave = (why: Leaving): void => {
       // A listener may outlive the signal that it was to end with.
-      if (over.signal.aborted || leaving === "ends") return;
-      leaving = "ends";
-      run.append({ type: "phase-leaving", phase, worker, why: "the worker ends" });
-      setTimeout(() => resolve("ends"), LEAVES_WITHIN_MS).unref();
+      if (over.signal.aborted || leaving === why || leaving === "ends") return;
+      leaving = why;
+      run.append({ type: "phase-leaving", phase, worker, why: WHY_LET_GO[why] });
+      const timer = setTimeout(() => resolve(why), LEAVES_WITHIN_MS[why]);
+      signal.addEventListener("abort", () => clearTimeout(timer));
       settle();
     };
     held.leaves = (why) => {
@@ -229,12 +245,12 @@ function performUntilIdle(
       if (run.state.status !== "running") resolve("idle");
       settle();
     });
-    const { signal } = over;
     lease.lost.addEventListener("abort", () => resolve("lost"), { signal });
     for (const command of run.state.inFlight.values())
       if (command.phase === phase && !isLanding(command)) begin(command);
-    if (ends.aborted) leave();
-    for (const each of [ends, lease.old]) each.addEventListener("abort", leave, { signal });
+    if (ends.aborted) leave("ends");
+    ends.addEventListener("abort", () => leave("ends"), { signal });
+    lease.old.addEventListener("abort", () => leave("old"), { signal });
     settle();
   }).finally(() => over.abort());
 }

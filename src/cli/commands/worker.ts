@@ -15,6 +15,7 @@ import { agentsNamed } from "../../run/choosing.js";
 import { writeWhole } from "../../store/atomic.js";
 import { takeLock } from "../../store/lock.js";
 import type { Offer } from "../../store/postgres/store.js";
+import { LONGEST_LEASE_MS } from "../../team/lease.js";
 import type { Machine } from "../../team/machine.js";
 import type { OpenTeam } from "../../team/open.js";
 import { workForTeam } from "../../team/worker.js";
@@ -99,6 +100,7 @@ export async function workerCommand(flags: WorkerFlags, version: string): Promis
     database: opened.database,
     queues: opened.queues,
     folder: place.folder,
+    longestLeaseMs: LONGEST_LEASE_MS,
     equipment: async (state) =>
       equipmentFor(state.config, crew.value, agentsNamed(state.config, state.plan), level.value, config, place.folder),
     redact,

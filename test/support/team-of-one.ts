@@ -1,0 +1,101 @@
+/** A worker of a team in this process: a real PostgreSQL, a bare remote, the agent in process. */
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { configSchema } from "../../src/config/schema.js";
+import type { Equipment } from "../../src/engine/held-run.js";
+import { preparePlan } from "../../src/engine/start.js";
+import type { Behaviour } from "../../src/rehearsal/server.js";
+import { rehearsalEnv } from "../../src/rehearsal/stage.js";
+import { worker } from "../../src/rehearsal/worker.js";
+import type { RunEvent } from "../../src/run/event.js";
+import { LONGEST_LEASE_MS } from "../../src/team/lease.js";
+import type { Machine } from "../../src/team/machine.js";
+import { openTeam } from "../../src/team/open.js";
+import { startTeamRun } from "../../src/team/start.js";
+import { workForTeam } from "../../src/team/worker.js";
+import { inProcessAgent } from "./in-process-agent.js";
+import { type PlannedPhase, planFiles } from "./plans.js";
+import { teamDatabase } from "./postgres.js";
+import { scratchFolder, scratchRepo, whenOver } from "./scratch.js";
+
+export interface TeamOfOne {
+  /** The user's clone, and the bare repository. */
+  repo: string;
+  remote: string;
+  run: string;
+  machine: Machine;
+  /** `phase/task`, as they were done. */
+  done: string[];
+  said: string[];
+  events: RunEvent[];
+  /** Works until the run is over, and then ends. */
+  workUntilOver(): Promise<void>;
+}
+
+export async function teamOfOne(
+  phases: readonly PlannedPhase[],
+  {
+    behave = (each: Behaviour): Behaviour => each,
+    ...more
+  }: Partial<Machine> & { behave?: (each: Behaviour) => Behaviour } = {},
+): Promise<TeamOfOne> {
+  const team = await openTeam(await teamDatabase(), { repo: "r", worker: "w1", supervises: true, migrates: true });
+  whenOver(() => team.close());
+  const repo = scratchRepo(planFiles([...phases]));
+  const remote = join(scratchFolder(), "remote.git");
+  execFileSync("git", ["clone", "--quiet", "--bare", repo, remote]);
+  const done: string[] = [];
+  const home = scratchFolder();
+  const behaviour = worker({
+    charsPerTask: 0,
+    onTask: ({ phase, task }) => void done.push(`${phase}/${task}`),
+    onRefused: () => {},
+  });
+  const agent = inProcessAgent({ window: 200_000, behaviour: behave(behaviour), onExchange: () => {} });
+  const env = rehearsalEnv({ folder: home, repository: repo, home }, "http://127.0.0.1:9");
+  const equipment: Equipment = {
+    agent,
+    agentEnv: env,
+    gateEnv: env,
+    isolated: true,
+    permissions: "all",
+    worktrees: join(home, "worktrees"),
+    onEvent: () => {},
+  };
+  const prepared = await preparePlan(repo, "PLAN.md", {});
+  if (!prepared.ok) throw new Error(JSON.stringify(prepared.failure));
+  const redact = (text: string): string => text;
+  const config = configSchema.parse({ model: "claude-sonnet-4-5", permission_mode: "all" });
+  const started = await startTeamRun(
+    { url: remote, store: team.store, queues: team.queues, redact },
+    prepared.value,
+    { cwd: repo, config, mode: "rehearsal", gates: "block", allowDirty: false },
+    equipment,
+  );
+  if (!started.ok) throw new Error(JSON.stringify(started.failure));
+  const run = started.value;
+  const said: string[] = [];
+  const machine: Machine = {
+    offer: { version: "0", host: "here", instance: "i", slots: 2, agents: { claude: "default" }, labels: [] },
+    longestLeaseMs: LONGEST_LEASE_MS,
+    ...{ worker: "w1", url: remote, folder: join(home, "team"), redact },
+    ...{ store: team.store, database: team.database, queues: team.queues },
+    equipment: async () => equipment,
+    say: (text: string) => void said.push(text),
+    ...more,
+  };
+  const events: RunEvent[] = [];
+  const workUntilOver = async (): Promise<void> => {
+    const ends = new AbortController();
+    const working = workForTeam(machine, ends.signal);
+    await new Promise<void>((resolve) => {
+      void team.store.watch(run, (seen) => {
+        events.push(...seen);
+        if (seen.some(({ type }) => /^run-(completed|failed|stopped)$/.test(type))) resolve();
+      });
+    });
+    ends.abort();
+    await working;
+  };
+  return { repo, remote, run, machine, done, said, events, workUntilOver };
+}
