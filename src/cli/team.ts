@@ -139,6 +139,9 @@ export function urlFailure(problem: UrlProblem): Failure {
   }
 }
 
+/** PostgreSQL's word for it. */
+export const mayNot = (error: unknown): boolean => (error as { code?: string }).code === "42501";
+
 export function connectFailure(url: TeamUrl, error: unknown, redact: Redact): Failure {
   const { code = "", message = String(error) } = error as { code?: string; message?: string };
   const place = `${url.host}:${url.port}`;
@@ -150,7 +153,7 @@ export function connectFailure(url: TeamUrl, error: unknown, redact: Redact): Fa
       "Put host:port:database:user:password into ~/.pgpass (chmod 600), or name a file with --password-file.",
     );
   if (code === "3D000") return usage(`There is no database ${url.database} at ${place}.`, `createdb ${url.database}`);
-  if (code === "42501")
+  if (mayNot(error))
     return usage(
       `${url.user} may not do that: ${redact(message)}`,
       "The database's owner runs segno team init; who works is let in with: GRANT segno_worker TO …",

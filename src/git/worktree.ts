@@ -76,6 +76,15 @@ export async function worktreeOf(git: Git, branch: string): Promise<string | und
   return own?.find((line) => line.startsWith("worktree "))?.slice("worktree ".length);
 }
 
+/** Where branches below this ref are checked out. */
+export async function worktreesBelow(git: Git, place: string): Promise<string[]> {
+  const listed = (await git.raw(["worktree", "list", "--porcelain", "-z"])).split("\0\0");
+  const own = listed
+    .map((entry) => entry.split("\0"))
+    .filter((lines) => lines.some((l) => l.startsWith(`branch ${place}`)));
+  return own.flatMap((lines) => lines.find((line) => line.startsWith("worktree "))?.slice("worktree ".length) ?? []);
+}
+
 /** Branches that are checked out in other worktrees, the user's own among them. */
 export async function branchesElsewhere(git: Git, top: string): Promise<string[]> {
   const listed = (await git.raw(["worktree", "list", "--porcelain", "-z"])).split("\0\0");

@@ -20,7 +20,7 @@ import { type Needs, needsOf, phasesNobodyCanTake } from "../run/team.js";
 import { type HeldLease, withLease } from "./lease.js";
 import { conductorClone, databaseClock, type Machine } from "./machine.js";
 import type { RunJob, Taken } from "./queues.js";
-import { TeamRemote } from "./remote.js";
+import { forgetRun, TeamRemote } from "./remote.js";
 
 const ENSURES_EVERY_MS = 1_000;
 const LOOKS_EVERY_MS = 2_000;
@@ -133,6 +133,7 @@ async function conduct(
       await run.flush();
       await queues.finish(job);
       say(`${id} is ${run.state.status}`);
+      if (run.state.status === "completed") await forgetRun(git, url, id);
     } else if (ended === "ends") {
       await run.flush();
       await queues.giveBack(job);

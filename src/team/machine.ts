@@ -74,9 +74,27 @@ function dropLocks(folder: string): void {
   }
 }
 
+/** The clones that are whole. */
+export function clonesIn(folder: string): Git[] {
+  dropLocks(folder);
+  const [work, conductors] = [join(folder, "work"), join(folder, "conductor.git")];
+  return [
+    ...(existsSync(join(work, ".git")) ? [new Git(work)] : []),
+    ...(existsSync(join(conductors, "HEAD")) ? [new Git(conductors)] : []),
+  ];
+}
+
+/** Runs that have a checkout here. */
+export function runsIn(folder: string): string[] {
+  const place = join(folder, "runs");
+  return existsSync(place) ? readdirSync(place) : [];
+}
+
+export const checkoutOf = (folder: string, run: string): string => join(folder, "runs", run);
+
 /** A checkout of the commit a run began from: there people's files for Segno are read, and nobody works in it. */
 export function runCheckout(clone: Git, folder: string, run: string, commit: string): Promise<Git> {
-  const place = join(folder, "runs", run);
+  const place = checkoutOf(folder, run);
   return oneAtATime(place, async () => {
     if (!existsSync(join(place, ".git"))) {
       await clone.attempt(["worktree", "prune"]);

@@ -15,6 +15,8 @@ import { phaseBranch, trainRef } from "../git/worktree.js";
 
 const AGAIN_MS = [200, 1_000, 2_000, 5_000];
 const ANSWER_MS = 60_000;
+/** Nothing waits for it, and nothing is lost without it. */
+const FORGETS_MS = 10_000;
 const WIP = ["tree", "note"] as const;
 
 export interface RemoteOptions {
@@ -30,8 +32,17 @@ export interface RemoteOptions {
   onTrouble: (why: string) => void;
 }
 
-/** Where others' refs are seen here. */
-const seen = (run: string): string => `refs/segno-remote/${run}`;
+const SEEN = "refs/segno-remote";
+/** Where others' refs are seen here, and the run's branch. */
+const seen = (run: string): string => `${SEEN}/${run}`;
+const seenBranch = (run: string): string => `${seen(run)}-branch`;
+
+/** What a clone keeps of a run, and which runs it knows. */
+export const keptRefs = (run: string): string[] => [seen(run), seenBranch(run), `refs/segno/${run}`];
+export async function runsSeen(git: Git): Promise<string[]> {
+  const listed = await git.raw(["for-each-ref", "--format=%(refname)", SEEN]);
+  return listed.split("\n").flatMap((name) => (name === "" ? [] : (name.split("/")[2] ?? "").replace(/-branch$/, "")));
+}
 
 export class TeamRemote implements CodeRemote {
   readonly #options: RemoteOptions;
@@ -43,7 +54,7 @@ export class TeamRemote implements CodeRemote {
 
   async fetch(): Promise<void> {
     const { url, run, branch } = this.#options;
-    const specs = [`+refs/segno/${run}/*:${seen(run)}/*`, `+refs/heads/${branch}:${seen(run)}-branch`];
+    const specs = [`+refs/segno/${run}/*:${seen(run)}/*`, `+refs/heads/${branch}:${seenBranch(run)}`];
     await this.#reached(["fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", url, ...specs]);
   }
 
@@ -121,6 +132,15 @@ export class TeamRemote implements CodeRemote {
       throw error;
     });
   }
+}
+
+/** A run that is over needs nothing of what was sent for it. Tried once; whether nothing is left. */
+export async function forgetRun(git: Git, url: string, run: string): Promise<boolean> {
+  const listed = await git.attempt(["ls-remote", url, `refs/segno/${run}/*`], { timeoutMs: FORGETS_MS });
+  const names = listed.stdout.split("\n").flatMap((line) => line.split("\t")[1] ?? []);
+  if (names.length === 0) return listed.ok;
+  const gone = names.map((name) => `:${name}`);
+  return (await git.attempt(["push", "--quiet", "--no-verify", url, ...gone], { timeoutMs: FORGETS_MS })).ok;
 }
 
 /** What git says first says what is wrong; what follows is advice. */

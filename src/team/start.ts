@@ -7,6 +7,7 @@ import { LiveRun } from "../engine/live-run.js";
 import { newRunId } from "../engine/runs.js";
 import { dirtyTree, type Prepared, recordStart, type StartOptions, withFoundGates } from "../engine/start.js";
 import type { Git } from "../git/git.js";
+import { dropRefs } from "../git/refs.js";
 import type { Redact } from "../secrets/redact.js";
 import type { PgStore } from "../store/postgres/store.js";
 import type { Queues } from "./queues.js";
@@ -105,5 +106,6 @@ async function isOnRemote(git: Git, url: string, head: string): Promise<boolean 
   ]);
   if (!fetched.ok) return gitsWords(fetched.stderr);
   const found = await git.attempt(["for-each-ref", "--count=1", `--contains=${head}`, CHECKED]);
+  await dropRefs(git, CHECKED);
   return found.ok && found.stdout.trim() !== "";
 }

@@ -7,6 +7,7 @@ import { conductTeamRun } from "./conductor.js";
 import type { Machine } from "./machine.js";
 import { workOnPhase } from "./phase-work.js";
 import type { PhaseJob, RunJob } from "./queues.js";
+import { tidyMachine } from "./tidy.js";
 
 const LOOKS_EVERY_MS = 300;
 const ALIVE_EVERY_MS = 2_000;
@@ -14,6 +15,7 @@ const ALIVE_EVERY_MS = 2_000;
 const MOST_CONDUCTED = 8;
 const FIRST_BACK_OFF_MS = 1_000;
 const LONGEST_BACK_OFF_MS = 60_000;
+const TIDIES_EVERY_MS = 10 * 60_000;
 const NOTHING: Needs = { agents: [], labels: [] };
 
 /** What it can take, looked at from time to time: queues come with plans, and accounts reach their limits. */
@@ -27,6 +29,8 @@ export async function workForTeam(machine: Machine, ends: AbortSignal): Promise<
   const { queues, store, offer, say } = machine;
   const conducted = new Set<Promise<void>>();
   const phases = new Set<Promise<void>>();
+  /** One entry for each thing that is done. */
+  const busy: string[] = [];
   // One that cannot begin must not take the same thing again and again.
   let failures = 0;
   let notBefore = 0;
@@ -34,7 +38,9 @@ export async function workForTeam(machine: Machine, ends: AbortSignal): Promise<
   let lookedAt = Number.NEGATIVE_INFINITY;
   let away = false;
   let isFull = false;
-  const follow = (all: Set<Promise<void>>, what: string, work: Promise<void>): void => {
+  let tidiedAt = Number.NEGATIVE_INFINITY;
+  const follow = (all: Set<Promise<void>>, run: string, what: string, work: Promise<void>): void => {
+    busy.push(run);
     const done = work
       .then(() => {
         failures = 0;
@@ -48,6 +54,7 @@ export async function workForTeam(machine: Machine, ends: AbortSignal): Promise<
       })
       .finally(() => {
         all.delete(done);
+        busy.splice(busy.indexOf(run), 1);
         // What it may take now may be something else.
         lookedAt = Number.NEGATIVE_INFINITY;
       });
@@ -62,9 +69,16 @@ export async function workForTeam(machine: Machine, ends: AbortSignal): Promise<
         if (away) say("the database is back");
         away = false;
       }
+      if (performance.now() - tidiedAt > TIDIES_EVERY_MS) {
+        tidiedAt = performance.now();
+        await tidyMachine(machine, new Set(busy)).catch((error: unknown) =>
+          say(`what earlier runs left here could not be removed: ${wordsOf(error)}`),
+        );
+      }
       if (performance.now() >= notBefore) {
         const run = conducted.size < MOST_CONDUCTED ? await queues.take<RunJob>(offered.runs) : undefined;
-        if (run !== undefined) follow(conducted, `conducting ${run.data.run}`, conductTeamRun(machine, run, ends));
+        if (run !== undefined)
+          follow(conducted, run.data.run, `conducting ${run.data.run}`, conductTeamRun(machine, run, ends));
         // Looked at each time: what was left for want of room must not be taken again by another slot.
         const full = nearlyFull(machine.folder);
         if (full !== undefined && !isFull) say(`takes no phase: ${full}`);
@@ -72,7 +86,12 @@ export async function workForTeam(machine: Machine, ends: AbortSignal): Promise<
         const hasRoom = !isFull && phases.size < offer.slots;
         const phase = hasRoom ? await queues.take<PhaseJob>(offered.phases) : undefined;
         if (phase !== undefined)
-          follow(phases, `phase ${phase.data.phase} of ${phase.data.run}`, workOnPhase(machine, phase, ends));
+          follow(
+            phases,
+            phase.data.run,
+            `phase ${phase.data.phase} of ${phase.data.run}`,
+            workOnPhase(machine, phase, ends),
+          );
         if (run !== undefined || phase !== undefined) continue;
       }
     } catch (error) {

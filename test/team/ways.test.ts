@@ -244,6 +244,14 @@ describe.skipIf(whyNoPostgres() !== undefined)("a team", () => {
       "it is over",
       async () => (await team.events()).filter(({ type }) => type === "run-completed").length === 2,
     );
+    // What is over is taken away by the owner of the database alone.
+    const clean = (env = {}) => team.segno(["clean", "--team", "--keep", "1", "--json"], { env }).ended;
+    const refused = await clean(alice);
+    expect([refused.code, refused.stdout]).toEqual([2, expect.stringContaining("only the database's owner may")]);
+    const runs = [...new Set((await team.events()).map(({ run }) => run))].toSorted();
+    const cleaned = JSON.parse((await clean()).stdout);
+    expect(cleaned).toMatchObject({ removed: [runs[0]], kept: [{ run: runs[1] }] });
+    expect([...new Set((await team.events()).map(({ run }) => run))]).toEqual([runs[1]]);
   });
 
   test("taken up again, it hears what is said then", async () => {

@@ -1,4 +1,4 @@
-/** `diff`, `undo`, `snapshots`, `clean`: what a run did to the repository, and how to take it back. */
+/** `diff`, `undo`, `snapshots`: what a run did to the repository, and how to take it back. */
 import { rootOf } from "../../engine/marks.js";
 import { planFiles } from "../../engine/plan-files.js";
 import { planOptions } from "../../engine/plan-options.js";
@@ -11,13 +11,11 @@ import { foreignCommits, type UndoProblem, undoCommits } from "../../git/undo.js
 import { parsePlan } from "../../plan/parse.js";
 import type { RunEvent } from "../../run/event.js";
 import type { RunState } from "../../run/state.js";
-import { FileStore } from "../../store/file.js";
 import type { Store } from "../../store/store.js";
 import { askChoice, isTerminal } from "../ask.js";
 import { EXIT } from "../exit.js";
 import { findRun } from "../found-run.js";
 import { printFailure } from "../print-failure.js";
-import { repositoryTop } from "../top.js";
 
 interface Made {
   phase: string;
@@ -231,70 +229,5 @@ export async function snapshotsCommand(run: string | undefined, flags: { json?: 
       console.log(
         `phase ${phase}  ${sha.slice(0, 9)}  look: git diff HEAD ${ref}   restore: git restore --source=${ref} -- .`,
       );
-  return EXIT.done;
-}
-
-export interface CleanFlags {
-  json?: boolean;
-  dryRun?: boolean;
-  snapshots?: boolean;
-  olderThan?: string;
-  keep?: string;
-}
-
-const UNITS = { h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
-
-/** `14d`, `12h`, `2w`, in milliseconds. */
-function readAge(text: string): number | undefined {
-  const [, count = "", unit = ""] = /^(\d+)([hdw])$/.exec(text) ?? [];
-  return unit === "" ? undefined : Number(count) * UNITS[unit as keyof typeof UNITS];
-}
-
-export async function cleanCommand(flags: CleanFlags): Promise<number> {
-  const json = flags.json === true;
-  const age = flags.olderThan === undefined ? 0 : readAge(flags.olderThan);
-  if (age === undefined) {
-    const fix = "Give hours, days or weeks: --older-than 12h, 14d, 2w.";
-    return printFailure({ type: "usage", what: `"${flags.olderThan}" is no age.`, fix }, json);
-  }
-  const newest = Number(flags.keep ?? 0);
-  if (!Number.isInteger(newest) || newest < 0)
-    return printFailure({ type: "usage", what: `--keep is ${flags.keep}.`, fix: "Give a whole number." }, json);
-  const top = await repositoryTop();
-  if (!top.ok) return printFailure(top.failure, json);
-  const git = new Git(top.value);
-  const removed: string[] = [];
-  const kept: { run: string; why: string }[] = [];
-  const store = new FileStore(top.value);
-  for (const [index, run] of (await store.list()).entries()) {
-    const read = await readRun(store, run);
-    const since = read.ok ? Date.now() - Date.parse(read.value.events.at(-1)?.at ?? "") : 0;
-    const why = !read.ok
-      ? "its journal cannot be read"
-      : read.value.state.status !== "completed"
-        ? `it is ${read.value.state.status}`
-        : flags.snapshots !== true &&
-            read.value.events.some((event) => event.type === "commit-made" && event.ref !== undefined)
-          ? "it has snapshots that are on no branch (--snapshots removes them)"
-          : index < newest
-            ? `it is among the newest ${newest} (--keep)`
-            : since < age
-              ? `it is younger than ${flags.olderThan}`
-              : undefined;
-    if (why !== undefined) {
-      kept.push({ run, why });
-      continue;
-    }
-    removed.push(run);
-    if (flags.dryRun === true) continue;
-    for (const ref of (await git.line(["for-each-ref", "--format=%(refname)", `refs/segno/${run}/`])).split("\n"))
-      if (ref !== "") await git.raw(["update-ref", "-d", ref]);
-    await store.remove(run);
-  }
-  if (json) console.log(JSON.stringify({ removed, kept }));
-  else {
-    console.log(`${flags.dryRun === true ? "Would remove" : "Removed"} ${removed.length} finished runs.`);
-    for (const { run, why } of kept) console.log(`Kept ${run}: ${why}.`);
-  }
   return EXIT.done;
 }

@@ -26,7 +26,16 @@ import { EXIT } from "../exit.js";
 import { permissionMode } from "../permission.js";
 import { printFailure } from "../print-failure.js";
 import { readSettings } from "../settings.js";
-import { connectFailure, openTeamOf, type Reached, reachTeam, remoteUrl, storeOf, type TeamFlags } from "../team.js";
+import {
+  connectFailure,
+  mayNot,
+  openTeamOf,
+  type Reached,
+  reachTeam,
+  remoteUrl,
+  storeOf,
+  type TeamFlags,
+} from "../team.js";
 import { repositoryTop } from "../top.js";
 
 export interface WorkerFlags extends TeamFlags {
@@ -118,9 +127,6 @@ export async function workerCommand(flags: WorkerFlags, version: string): Promis
   return EXIT.done;
 }
 
-/** PostgreSQL's word for it. */
-const NOT_ALLOWED = "42501";
-
 /** Asked before the queues are opened: they look after themselves from then on, and who may not work could not end them. */
 async function joinTeam(reached: Reached, place: Place, offer: Offer): Promise<Result<OpenTeam>> {
   try {
@@ -129,7 +135,7 @@ async function joinTeam(reached: Reached, place: Place, offer: Offer): Promise<R
     await reached.database.close();
     place.release();
     const { settings, redact } = reached;
-    if ((error as { code?: string }).code !== NOT_ALLOWED) return bad(connectFailure(settings.url, error, redact));
+    if (!mayNot(error)) return bad(connectFailure(settings.url, error, redact));
     return refuse(
       `The database lets nobody work as ${settings.url.user}: ${redact((error as Error).message)}`,
       "Use a user that is a member of segno_worker (SEGNO_TEAM_USER says who this machine is); members of segno_viewer only look.",

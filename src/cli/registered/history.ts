@@ -35,8 +35,9 @@ export function register(program: Command): void {
     .option("--dry-run", "only say what would be removed")
     .option("--older-than <age>", "only runs that ended so long ago: 12h, 14d, 2w")
     .option("--keep <n>", "keep the newest n, whatever their age")
+    .option("--team", "the team's runs instead of this machine's: for the database's owner")
     .option("--snapshots", "also runs whose snapshots are on no branch")
     .option("--json", "print one JSON object")
     .addHelpText("after", "\nExamples:\n  segno clean --dry-run\n  segno clean --older-than 14d --keep 1")
-    .action(async (flags) => end(await (await import("../commands/history.js")).cleanCommand(flags)));
+    .action(async (flags) => end(await (await import("../commands/clean.js")).cleanCommand(flags)));
 }
