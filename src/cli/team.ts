@@ -1,6 +1,7 @@
 /** The team of this repository, as the command line reaches it. What it needs beside Segno is loaded only here. */
 import { bad, type Failure, good, type Result } from "../engine/failure.js";
 import type { Git } from "../git/git.js";
+import { findSecrets } from "../secrets/find.js";
 import { type Redact, redactor } from "../secrets/redact.js";
 import { clientConfig, connectTeam, NotEncrypted } from "../store/postgres/connect.js";
 import type { Database } from "../store/postgres/database.js";
@@ -103,11 +104,25 @@ export async function openTeamOf(
 
 /** `remote`: the name of one of the clone's remotes, or a URL itself. */
 export async function remoteUrl(git: Git, remote: string): Promise<Result<string>> {
-  if (/[:/]/.test(remote)) return good(remote);
+  if (/[:/]/.test(remote)) return withoutSecret(remote);
   const found = await git.attempt(["remote", "get-url", remote]);
-  if (found.ok) return good(found.stdout.trim());
+  if (found.ok) return withoutSecret(found.stdout.trim());
   return bad(
     usage(`This clone has no git remote ${remote}, by which the team's code travels.`, `git remote add ${remote} URL`),
+  );
+}
+
+/** git itself shows a URL to whoever reads the list of processes. */
+export async function withoutSecret(url: string): Promise<Result<string>> {
+  if (!URL.canParse(url)) return good(url);
+  const { protocol, host, pathname, username, password } = new URL(url);
+  const isToken = username !== "" && protocol !== "ssh:" && (await findSecrets("url", url)).length > 0;
+  if (password === "" && !isToken) return good(url);
+  return bad(
+    usage(
+      `The URL of the git remote at ${host} holds a password or a token: every user of a machine, and every agent, can read it.`,
+      `Leave it out (${protocol}//${host}${pathname}) and let git know it another way: ssh, or git config --global credential.helper store, which asks once and keeps it in ~/.git-credentials (chmod 600).`,
+    ),
   );
 }
 

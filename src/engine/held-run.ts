@@ -87,6 +87,8 @@ export interface HeldRun {
   /** Ends everything at once; there while somebody conducts the run who can. */
   endNow: (() => void) | undefined;
   warden: Warden;
+  /** What was looked at before it is sent elsewhere, by content and path: whether it may be. */
+  fitness: Map<string, boolean>;
   /** Undefined where all of the run is on this machine. */
   remote: CodeRemote | undefined;
   /** Whose account each agent uses, where others have other ones. */
@@ -157,6 +159,7 @@ export function heldRun(parts: Parts, equipment: Equipment): HeldRun {
     interrupted,
     restores: true,
     remade: new Set(),
+    fitness: new Map(),
     settings: undefined,
     refs: undefined,
     gitEnv: {},

@@ -18,7 +18,8 @@ import { type Stash, stashesSince } from "../git/stashes.js";
 import { putSubmodulesBack } from "../git/submodules.js";
 import { branchesElsewhere, ensureWorktree, repairWorktree } from "../git/worktree.js";
 import { TOLD } from "../handover/told.js";
-import { type Attempt, lastAttempt } from "../run/phase.js";
+import type { FactOf } from "../run/event.js";
+import { type Attempt, lastAttempt, standsOn } from "../run/phase.js";
 import { phaseOf } from "../run/state.js";
 import { type Checkout, checkoutOf } from "./checkout.js";
 import type { HeldRun } from "./held-run.js";
@@ -158,8 +159,8 @@ export async function stashesOf(held: HeldRun, phase: string, { startedAt }: Att
 const textOf = (held: HeldRun, phase: string): string => phaseOf(held.run.state, phase).text;
 
 /** The tasks that were lost with it; undefined if it is where it should be. */
-async function remakeCheckout(held: HeldRun, phase: string, attempt: Attempt): Promise<string[] | undefined> {
-  const { worktree, head } = attempt.origin;
+async function remakeCheckout(held: HeldRun, phase: string, attempt: Attempt): Promise<readonly string[] | undefined> {
+  const { worktree } = attempt.origin;
   if (worktree === undefined || attempt.train.merged !== undefined) return undefined;
   const { branch } = worktree;
   const folder = held.checkouts.get(branch);
@@ -176,18 +177,29 @@ async function remakeCheckout(held: HeldRun, phase: string, attempt: Attempt): P
       return undefined;
     }
   }
-  const start = attempt.commits.made.at(-1) ?? head;
-  const made = await ensureWorktree(git, worktrees, branch, start).catch(asGitError);
+  const made = await ensureWorktree(git, worktrees, branch, standsOn(attempt)).catch(asGitError);
   if (made instanceof GitError) return undefined;
   held.checkouts.set(branch, made);
   await setUpWorktree(held, made, `${phase}/a${attempt.number}/remade`);
+  const fact = await fillRemade(held, phase, attempt, { branch, folder: made });
+  await run.record(fact);
+  return fact.lost;
+}
+
+/** A checkout that was made anew gets what was kept of the phase's work; what is to be written down of it. */
+export async function fillRemade(
+  held: HeldRun,
+  phase: string,
+  attempt: Attempt,
+  { branch, folder }: { branch: string; folder: string },
+): Promise<FactOf<"checkout-remade">> {
   const { tasksDone, tasksCommitted } = attempt.progress;
-  const kept = new Set([...tasksCommitted, ...(await bringWorkBack(held, phase, new Git(made)))]);
+  const brought = await bringWorkBack(held, phase, new Git(folder), standsOn(attempt));
+  const kept = new Set([...tasksCommitted, ...brought]);
   const lost = tasksDone.filter((task) => !kept.has(task));
   // On another machine nothing is there of a merge that was not committed.
   const mergeLost = held.remote !== undefined && attempt.train.merge !== undefined ? true : undefined;
-  await run.record({ type: "checkout-remade", phase, attempt: attempt.number, branch, lost, mergeLost });
-  return lost;
+  return { type: "checkout-remade", phase, attempt: attempt.number, branch, lost, mergeLost };
 }
 
 async function restore(
@@ -197,9 +209,9 @@ async function restore(
   { git, top, branch }: Checkout,
 ): Promise<string | undefined> {
   const { run } = held;
-  const { origin, commits, startedAt } = attempt;
+  const { origin, startedAt } = attempt;
   if (origin.worktree === undefined && !held.restores) return undefined;
-  const commit = origin.worktree === undefined ? run.state.head : (commits.made.at(-1) ?? origin.head);
+  const commit = origin.worktree === undefined ? run.state.head : standsOn(attempt);
   const { head, tip } = readSigns(top, branch);
   if (head === `ref: refs/heads/${branch}` && tip === commit) return undefined;
   const restored = await restoreBranch(git, { branch, commit, since: startedAt, run: run.state.run }).catch(asGitError);

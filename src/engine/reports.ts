@@ -118,7 +118,7 @@ export class Reports {
     const { tasksDone } = phase.attempt.progress;
     const all = [...new Set([...tasksDone, ...tasks])];
     await keepForOthers(this.#held, id, checkoutOf(this.#held, id).git, all);
-    await remote.send(id);
+    await remote.sendOpenWork(id);
   }
 
   /** Nonsense is answered, so that the agent can correct it. */

@@ -7,18 +7,21 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { bringBack, writePaths } from "../git/aside.js";
 import { asGitError, type Git, GitError } from "../git/git.js";
+import { inspectChanges } from "../git/inspect.js";
 import { refPart } from "../git/ref-part.js";
-import { readSigns } from "../git/signs.js";
-import { snapshotTree, treeChanges } from "../git/trees.js";
-import { checkoutOf } from "./checkout.js";
+import { snapshotTree, type TreeChange, treeChanges, treeWith } from "../git/trees.js";
+import { lastAttempt, standsOn } from "../run/phase.js";
+import { isKeyFile } from "../secrets/find.js";
 import type { HeldRun } from "./held-run.js";
 
 interface Kept {
   tree: string;
-  /** The commit, or in older ones the tree, that it was built on. */
+  /** The commit it was built on: the newest that the journal knew of. */
   base: string;
   tasks: string[];
 }
+
+const MB = 1024 * 1024;
 
 /** Where a look at the working tree takes longer, work is kept at commits only. */
 const MOST_MS = 2_000;
@@ -38,18 +41,43 @@ export async function keepWork(held: HeldRun, phase: string, git: Git, tasks: re
 
 /** It throws where it cannot be kept: nobody is to be told then that it was done. */
 export async function keepForOthers(held: HeldRun, phase: string, git: Git, tasks: readonly string[]): Promise<void> {
-  const { branch, top } = checkoutOf(held, phase);
-  const base = readSigns(top, branch).tip ?? (await git.line(["rev-parse", "HEAD"]));
-  const note = { tree: await snapshotTree(git), base, tasks };
+  const attempt = lastAttempt(held.run.state.phases.get(phase));
+  const base = attempt === undefined ? await git.line(["rev-parse", "HEAD"]) : standsOn(attempt);
+  const whole = await snapshotTree(git);
+  const tree = held.remote === undefined ? whole : await fitToBeSent(held, phase, git, { base, tree: whole });
+  const note = { tree, base, tasks };
   const blob = await git.line(["hash-object", "-w", "--stdin"], { input: JSON.stringify(note) });
   const refs = [`update ${refOf(held, phase, "tree")} ${note.tree}`, `update ${refOf(held, phase, "note")} ${blob}`];
   await git.raw(["update-ref", "--stdin"], { input: `${refs.join("\n")}\n` });
 }
 
-/** Brings what was kept back into the checkout, where it is gone; which tasks it holds. */
-export async function bringWorkBack(held: HeldRun, phase: string, git: Git): Promise<string[]> {
+/** Without what must not leave this machine: secrets, key files, what is too large for a commit. */
+async function fitToBeSent(
+  { run, fitness }: HeldRun,
+  phase: string,
+  git: Git,
+  { base, tree }: { base: string; tree: string },
+): Promise<string> {
+  const { max_file_mb, max_binary_mb } = run.state.config;
+  const limits = { maxFileBytes: max_file_mb * MB, maxBinaryBytes: max_binary_mb * MB };
+  const changes = (await treeChanges(git, base, tree)).filter(({ kind }) => kind !== "D");
+  const nameOf = ({ path, blob }: TreeChange): string => `${blob} ${path}`;
+  const unknown = changes.filter((change) => !fitness.has(nameOf(change)));
+  const found = new Map((await inspectChanges(git, unknown, limits)).map((finding) => [finding.path, finding.what]));
+  for (const change of unknown) {
+    const why = isKeyFile(change.path) ? "a key file" : found.get(change.path);
+    fitness.set(nameOf(change), why === undefined);
+    if (why !== undefined) run.warn(`${change.path} is not sent to other machines: ${why}.`, phase);
+  }
+  const unfit = changes.filter((change) => fitness.get(nameOf(change)) === false).map(({ path }) => path);
+  return unfit.length === 0 ? tree : treeWith(git, tree, { from: base, paths: unfit });
+}
+
+/** Brings what was kept back into a checkout that was made anew, from what it was built on; which tasks it holds. */
+export async function bringWorkBack(held: HeldRun, phase: string, git: Git, stands: string): Promise<string[]> {
   const kept = await read(git, refOf(held, phase, "note"));
-  if (kept === undefined) return [];
+  // What others kept before that commit is in it, or was taken back in it.
+  if (kept === undefined || kept.base !== stands) return [];
   const brought = await bringBack(git, { base: kept.base, theirs: kept.tree }).catch(asGitError);
   return brought instanceof GitError || brought.conflicts.length > 0 ? [] : kept.tasks;
 }

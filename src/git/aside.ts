@@ -16,7 +16,15 @@ import { inspectChanges } from "./inspect.js";
 import { mergeText, textIn } from "./merge-text.js";
 import { refPart } from "./ref-part.js";
 import { unfinishedOperation } from "./start.js";
-import { entryLine, isSegnoPath, snapshotTree, type TreeChange, treeChanges, withPrivateIndex } from "./trees.js";
+import {
+  entriesIn,
+  entryLine,
+  isSegnoPath,
+  snapshotTree,
+  type TreeChange,
+  treeChanges,
+  withPrivateIndex,
+} from "./trees.js";
 
 export interface Aside {
   /** Undefined: there was nothing to set aside. */
@@ -173,21 +181,4 @@ function remove(top: string, path: string): void {
       return;
     }
   }
-}
-
-/** For the user's index: these paths as a tree has them. */
-async function entriesIn(git: Git, tree: string, paths: readonly string[]): Promise<string> {
-  const listed = new Map(
-    (await git.nulSeparated(["ls-tree", "-r", "-z", tree])).map((line) => {
-      const [entry = "", path = ""] = line.split("\t");
-      const [mode = "", , blob = ""] = entry.split(" ");
-      return [path, { mode, blob }] as const;
-    }),
-  );
-  return paths
-    .map((path) => {
-      const entry = listed.get(path);
-      return entry === undefined ? `0 ${"0".repeat(40)}\t${path}\0` : `${entry.mode} ${entry.blob}\t${path}\0`;
-    })
-    .join("");
 }

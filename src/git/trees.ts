@@ -76,3 +76,32 @@ export async function filesAt(git: Git, tree: string, paths: readonly string[]):
   const found = paths.map((path, n) => [path, contents[n]] as const);
   return new Map(found.filter((entry): entry is readonly [string, string] => entry[1] !== undefined));
 }
+
+/** These paths as a tree has them, as `update-index --index-info` wants it. */
+export async function entriesIn(git: Git, tree: string, paths: readonly string[]): Promise<string> {
+  const listed = new Map(
+    (await git.nulSeparated(["ls-tree", "-r", "-z", tree])).map((line) => {
+      const [entry = "", path = ""] = line.split("\t");
+      const [mode = "", , blob = ""] = entry.split(" ");
+      return [path, { mode, blob }] as const;
+    }),
+  );
+  return paths
+    .map((path) => {
+      const entry = listed.get(path);
+      return entry === undefined ? `0 ${"0".repeat(40)}\t${path}\0` : `${entry.mode} ${entry.blob}\t${path}\0`;
+    })
+    .join("");
+}
+
+/** A tree with these paths as another has them. */
+export const treeWith = (
+  git: Git,
+  tree: string,
+  { from, paths }: { from: string; paths: readonly string[] },
+): Promise<string> =>
+  withPrivateIndex(git, async (index) => {
+    await git.raw(["read-tree", tree], { index });
+    await git.raw(["update-index", "-z", "--index-info"], { index, input: await entriesIn(git, from, paths) });
+    return git.line(["write-tree"], { index });
+  });

@@ -42,7 +42,7 @@ import {
 } from "./session.js";
 import { phaseSplit } from "./splitting.js";
 import type { RunState } from "./state.js";
-import { othersCanGoOn, phaseLeaving, phaseLetGo, phaseTaken, runTaken, workersSeen } from "./team.js";
+import { nobodyHolds, othersCanGoOn, phaseLeaving, phaseLetGo, phaseTaken, runTaken, workersSeen } from "./team.js";
 import { gateFinished, gatesBaselined, phaseInspected, suspicionRaised } from "./verification.js";
 
 /** The first event makes the state, every further one changes it in place. */
@@ -286,6 +286,7 @@ function takenUp(state: Folding, at: string): void {
   state.stopping = undefined;
   state.hold = undefined;
   state.halted = false;
+  nobodyHolds(state);
   dropOpenQuestions(state);
   retryFailed(state, at);
 }

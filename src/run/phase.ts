@@ -194,6 +194,9 @@ export const hasAgent = (phase: PhaseState): phase is WithAgent => "next" in pha
 export const lastAttempt = (phase: PhaseState | undefined): Attempt | undefined =>
   phase?.step === "failed" ? phase.last : isAttempted(phase) ? phase.attempt : undefined;
 
+/** The newest commit that the journal knows of: whatever is on its branch beyond that, nobody else can rely on. */
+export const standsOn = ({ commits, origin }: Attempt): string => commits.made.at(-1) ?? origin.head;
+
 /** The attempt with some of one concern changed. */
 export const revise = <K extends Concern>(attempt: Attempt, concern: K, change: Partial<Attempt[K]>): Attempt => ({
   ...attempt,

@@ -73,6 +73,11 @@ export function phaseLetGo(state: Folding, { phase, worker }: FactOf<"phase-let-
   change(state, { holdings });
 }
 
+/** Whoever held something when it came to rest does not hold it now. */
+export function nobodyHolds(state: Folding): void {
+  if (state.team !== undefined) change(state, { holdings: new Map() });
+}
+
 const keyOf = (agent: string, account: string): string => `${agent} ${account}`;
 
 /** Notes whose limit it is, and says whether the agent can still work with another's account. */
@@ -92,6 +97,8 @@ function hasFreeAccount(state: RunState, agent: string): boolean {
 
 /** What is in flight for a phase says whom it needs now; else everyone who may have to do something for it. */
 export function needsOf(state: RunState, id: string): Needs {
+  // What is open is committed, and no more: anybody can.
+  if (state.stopping !== undefined) return { agents: [], labels: [] };
   const phase = state.readiness.planned.get(id);
   const labels = [...(phase?.needs ?? [])].sort();
   const issued = [...state.inFlight.values()].find(

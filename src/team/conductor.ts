@@ -5,6 +5,7 @@
  * Invariant: taking a run over is not taking it up again. What was asked, held, halted or failed stays so; what is in flight
  * is its worker's.
  */
+import { RemoteRefuses } from "../engine/code-remote.js";
 import { learnFrom } from "../engine/forecasting.js";
 import { type HeldRun, heldRun } from "../engine/held-run.js";
 import { LiveRun } from "../engine/live-run.js";
@@ -31,10 +32,10 @@ type Landing = Extract<Command, { type: "merge-phase" }> & { lands: string };
 export const isLanding = (command: Command): command is Landing =>
   command.type === "merge-phase" && command.lands !== undefined;
 
-/** The run stops, or the phase was skipped. */
-function isUnwanted({ stopping, phases }: RunState, id: string): boolean {
+/** The phase was skipped; or the run stops, and nothing is to be kept. */
+function isUnwanted({ stopping, phases }: RunState, { type, phase: id }: Command): boolean {
   const phase = phases.get(id);
-  return stopping !== undefined || phase === undefined || phase.step === "skipped";
+  return (stopping !== undefined && type !== "commit") || phase === undefined || phase.step === "skipped";
 }
 
 const needsText = ({ agents, labels }: Needs): string => [...agents, ...labels].join(" and ");
@@ -68,7 +69,7 @@ async function conduct(
   run.append({ type: "run-taken", worker, lease: epoch });
   const git = await conductorClone(machine);
   const { branch } = run.state;
-  const onTrouble = (why: string): void => run.warn(`The git remote cannot be reached by ${worker}: ${why}`);
+  const onTrouble = (why: string): void => run.warn(`${worker}: the git remote ${why}`);
   const remote = new TeamRemote({ git, url, run: id, branch, epoch, signal: lease.lost, onTrouble });
   const equipment = await machine.equipment(run.state);
   const warden = { watch: () => {}, unwatch: () => {}, dismiss: () => {} };
@@ -85,7 +86,7 @@ async function conduct(
       const holder = team?.holdings.get(command.phase)?.worker;
       // What somebody holds has its job.
       if (isLanding(command) || (holder !== undefined && there.has(holder))) continue;
-      if (isUnwanted(run.state, command.phase)) {
+      if (isUnwanted(run.state, command)) {
         // Nobody will begin it: what was issued for it came to nothing.
         if (await queues.withdrawPhase({ run: id, phase: command.phase }))
           run.append(...reconcile(run.state, command.phase));
@@ -151,12 +152,19 @@ async function land(held: HeldRun, remote: TeamRemote, { id, phase, attempt, lan
   const { branch, plan, head } = run.state;
   await remote.fetch();
   const { base, tip } = await mergedIn(git, lands);
-  const moved = base === head && (await remote.moveBranch(branch, base, lands));
-  if (!moved && !(await contains(git, head, lands))) {
-    const why = `Phase ${phase} could not be merged: ${branch} is not where the run left it (${head.slice(0, 9)}), somebody moved it.`;
-    await run.record({ type: "merge-failed", command: id, phase, attempt, why });
-    return;
+  const refused = (why: string): Promise<void> =>
+    run.record({ type: "merge-failed", command: id, phase, attempt, why });
+  let moved = false;
+  try {
+    moved = base === head && (await remote.moveBranch(branch, base, lands));
+  } catch (error) {
+    if (!(error instanceof RemoteRefuses)) throw error;
+    return refused(`Phase ${phase} could not be merged: ${error.message}.`);
   }
+  if (!moved && !(await contains(git, head, lands)))
+    return refused(
+      `Phase ${phase} could not be merged: ${branch} is not where the run left it (${head.slice(0, 9)}), somebody moved it.`,
+    );
   const files = (await changedSinceParting(git, base, tip)).filter((path) => !plan.files.includes(path));
   const merged = { type: "phase-merged", command: id, phase, attempt } as const;
   await run.record({ ...merged, sha: lands, into: branch, files, leftBehind: [] });

@@ -28,7 +28,7 @@ import { Git } from "../git/git.js";
 import { phaseBranch, removeWorktree, worktreeOf } from "../git/worktree.js";
 import type { Command } from "../run/command.js";
 import type { RunEvent } from "../run/event.js";
-import { isAttempted, isOver } from "../run/phase.js";
+import { isOver, lastAttempt } from "../run/phase.js";
 import type { RunState } from "../run/state.js";
 import { isLimited } from "../run/team.js";
 import type { Offer } from "../store/postgres/store.js";
@@ -97,7 +97,7 @@ async function workUnder(
   const from = before === worker ? undefined : before;
   run.append({ type: "phase-taken", phase, worker, lease: epoch, from });
   const clone = await workClone(machine);
-  const onTrouble = (why: string): void => run.warn(`The git remote cannot be reached by ${worker}: ${why}`, phase);
+  const onTrouble = (why: string): void => run.warn(`${worker}: the git remote ${why}`, phase);
   const { branch, head } = run.state;
   const signal = AbortSignal.any([lease.lost, after(ends, GIVES_UP_AFTER_MS)]);
   const remote = new TeamRemote({ git: clone, url, run: id, branch, epoch, signal, onTrouble });
@@ -145,16 +145,21 @@ async function takeOver(held: HeldRun, remote: TeamRemote, phase: string, past: 
   const { run, git } = held;
   const issued = past.findLast((event) => event.type === "command-issued" && event.phase === phase);
   const begun = issued !== undefined && past.some((event) => event.seq > issued.seq && isOfPhase(event, phase));
+  const live = [...run.state.sessions.values()].some(
+    (session) => session.phase === phase && session.step !== "starting" && session.step !== "ended",
+  );
   // What nobody began is performed as it is.
-  if (begun) run.append(...reconcile(run.state, phase));
+  if (begun || live) run.append(...reconcile(run.state, phase));
   await run.flush();
   const now = run.state.phases.get(phase);
-  if (!isAttempted(now) || now.attempt.origin.worktree === undefined || now.attempt.train.merged !== undefined) return;
-  const { branch } = now.attempt.origin.worktree;
+  const attempt = now?.step === "starting" ? now.before : lastAttempt(now);
+  // Whatever is here of it is older than what the journal says.
+  await forgetBranch(git, attempt?.origin.worktree?.branch ?? phaseBranch(run.state.run, phase));
+  if (attempt?.origin.worktree === undefined || attempt.train.merged !== undefined) return;
   await remote.recover(phase);
-  await forgetBranch(git, branch);
-  held.remade.add(branch);
-  await regainWork(held, [phase]);
+  held.remade.add(attempt.origin.worktree.branch);
+  // One that is begun again gets what was kept when it begins.
+  if (now?.step !== "starting") await regainWork(held, [phase]);
 }
 
 /** Who has it says nothing about what was begun. */
@@ -278,13 +283,13 @@ function isFinished({ phases, inFlight, status }: RunState, phase: string): bool
 
 /** What is open is kept for whoever goes on. */
 async function keepAll(held: HeldRun, remote: TeamRemote, phase: string): Promise<void> {
-  const now = held.run.state.phases.get(phase);
-  if (!isAttempted(now) || isOver(now) || now.attempt.origin.worktree === undefined) return;
+  const attempt = lastAttempt(held.run.state.phases.get(phase));
+  if (attempt?.origin.worktree === undefined || attempt.train.merged !== undefined) return;
   await endSessions(held);
-  const folder = held.checkouts.get(now.attempt.origin.worktree.branch);
+  const folder = held.checkouts.get(attempt.origin.worktree.branch);
   if (folder === undefined) return;
-  await keepForOthers(held, phase, new Git(folder), now.attempt.progress.tasksDone);
-  await remote.send(phase);
+  await keepForOthers(held, phase, new Git(folder), attempt.progress.tasksDone);
+  await remote.sendOpenWork(phase);
 }
 
 async function endSessions(held: HeldRun): Promise<void> {

@@ -7,7 +7,7 @@
  *   refs/segno/<run>/wip/<phase>/e<epoch>-tree, -note  what is kept of its open work
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CodeRemote } from "../engine/code-remote.js";
+import { type CodeRemote, RemoteRefuses } from "../engine/code-remote.js";
 import { workRef } from "../engine/safekeeping.js";
 import { type Git, GitError } from "../git/git.js";
 import { refPart } from "../git/ref-part.js";
@@ -28,7 +28,7 @@ export interface RemoteOptions {
   epoch: number;
   /** The lease is lost, or the worker ends: nothing more is tried. */
   signal: AbortSignal;
-  /** It cannot be reached. */
+  /** It cannot be reached, or refuses open work. */
   onTrouble: (why: string) => void;
 }
 
@@ -46,7 +46,6 @@ export async function runsSeen(git: Git): Promise<string[]> {
 
 export class TeamRemote implements CodeRemote {
   readonly #options: RemoteOptions;
-  readonly #sent = new Set<string>();
 
   constructor(options: RemoteOptions) {
     this.#options = options;
@@ -54,27 +53,42 @@ export class TeamRemote implements CodeRemote {
 
   async fetch(): Promise<void> {
     const { url, run, branch } = this.#options;
-    const specs = [`+refs/segno/${run}/*:${seen(run)}/*`, `+refs/heads/${branch}:${seenBranch(run)}`];
-    await this.#reached(["fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", url, ...specs]);
+    const fetch = ["fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", url];
+    const refs = `+refs/segno/${run}/*:${seen(run)}/*`;
+    const isGone = await this.#reached([...fetch, refs, `+refs/heads/${branch}:${seenBranch(run)}`], NO_BRANCH);
+    // Somebody deleted the run's branch: what follows from that is said when something is to land on it.
+    if (isGone === undefined) await this.#reached([...fetch, refs]);
   }
 
-  async send(phase: string): Promise<void> {
+  sendCommits(phase: string): Promise<void> {
+    const { run } = this.#options;
+    return this.#send(phase, [
+      [`refs/heads/${phaseBranch(run, phase)}`, "phase", ""],
+      [trainRef(run, phase), "train", ""],
+    ]);
+  }
+
+  async sendOpenWork(phase: string): Promise<void> {
+    const { run, onTrouble } = this.#options;
+    try {
+      await this.#send(
+        phase,
+        WIP.map((what) => [workRef(run, phase, what), "wip", `-${what}`]),
+      );
+    } catch (error) {
+      if (!(error instanceof RemoteRefuses)) throw error;
+      onTrouble(error.message);
+    }
+  }
+
+  async #send(phase: string, refs: readonly (readonly [from: string, room: string, end: string])[]): Promise<void> {
     const { git, url, run, epoch } = this.#options;
-    const part = refPart(phase);
-    const names = [
-      [`refs/heads/${phaseBranch(run, phase)}`, `refs/segno/${run}/phase/${part}/e${epoch}`],
-      [trainRef(run, phase), `refs/segno/${run}/train/${part}/e${epoch}`],
-      ...WIP.map((what) => [workRef(run, phase, what), `refs/segno/${run}/wip/${part}/e${epoch}-${what}`]),
-    ] as [string, string][];
-    const listed = await git.raw(["for-each-ref", "--format=%(refname)", ...names.map(([from]) => from)]);
+    const listed = await git.raw(["for-each-ref", "--format=%(refname)", ...refs.map(([from]) => from)]);
     const here = new Set(listed.split("\n"));
-    // What is committed is no open work any more.
-    const specs = names.flatMap(([from, to]) =>
-      here.has(from) ? [`+${from}:${to}`] : this.#sent.delete(to) ? [`:${to}`] : [],
+    const specs = refs.flatMap(([from, room, end]) =>
+      here.has(from) ? [`+${from}:refs/segno/${run}/${room}/${refPart(phase)}/e${epoch}${end}`] : [],
     );
-    if (specs.length === 0) return;
-    await this.#reached(["push", "--quiet", "--no-verify", url, ...specs]);
-    for (const [from, to] of names) if (here.has(from)) this.#sent.add(to);
+    if (specs.length > 0) await this.#reached(["push", "--quiet", "--no-verify", url, ...specs]);
   }
 
   /** What the last holder kept of its open work is where this one looks for it. */
@@ -105,28 +119,37 @@ export class TeamRemote implements CodeRemote {
       const now = await this.branchTip(branch);
       if (now === to) return true;
       if (now !== base) return false;
+      this.#expectNoRefusal(n, pushed.stderr);
       await this.#pause(n, new GitError(args, pushed.stderr));
     }
   }
 
   async branchTip(branch: string): Promise<string | undefined> {
     const listed = await this.#reached(["ls-remote", this.#options.url, `refs/heads/${branch}`]);
-    return listed.split("\t")[0] || undefined;
+    return listed?.split("\t")[0] || undefined;
   }
 
-  /** A remote that cannot be reached is waited for. */
-  async #reached(args: string[]): Promise<string> {
+  /** A remote that cannot be reached is waited for. `unless`: what is an answer, too. */
+  async #reached(args: string[], unless?: RegExp): Promise<string | undefined> {
     for (let n = 0; ; n++) {
       const { ok, stdout, stderr } = await this.#options.git.attempt(args, { timeoutMs: ANSWER_MS });
       if (ok) return stdout;
+      if (unless?.test(stderr) === true) return undefined;
+      this.#expectNoRefusal(n, stderr);
       await this.#pause(n, new GitError(args, stderr));
     }
+  }
+
+  /** A lock that somebody holds there for a moment looks the same at first. */
+  #expectNoRefusal(n: number, stderr: string): void {
+    if (n >= AGAIN_MS.length && REFUSED.test(stderr))
+      throw new RemoteRefuses(`the git remote refuses it (${gitsWords(stderr)})`);
   }
 
   async #pause(n: number, error: GitError): Promise<void> {
     const { signal, onTrouble } = this.#options;
     if (signal.aborted) throw error;
-    onTrouble(gitsWords(error.stderr));
+    onTrouble(`cannot be reached: ${gitsWords(error.stderr)}`);
     // Woken up by the end of the lease, it says why it is over.
     await sleep(AGAIN_MS[Math.min(n, AGAIN_MS.length - 1)], undefined, { signal }).catch(() => {
       throw error;
@@ -143,9 +166,19 @@ export async function forgetRun(git: Git, url: string, run: string): Promise<boo
   return (await git.attempt(["push", "--quiet", "--no-verify", url, ...gone], { timeoutMs: FORGETS_MS })).ok;
 }
 
-/** What git says first says what is wrong; what follows is advice. */
+const REFUSED = /^ ! \[(remote )?rejected\]/m;
+const NO_BRANCH = /couldn't find remote ref/;
+
+/** What git says first says what is wrong; what follows is advice. Of a refusal the end says why. */
 export function gitsWords(stderr: string): string {
   const lines = stderr.trim().split("\n");
+  const refused = lines.find((line) => /^ ?! \[/.test(line));
+  if (refused !== undefined) {
+    const said = lines
+      .filter((line) => line.startsWith("remote: ") && line.length > 9)
+      .map((line) => line.slice(8).trim());
+    return [refused.trim().replace(/^! /, "").replace(/\s+/g, " "), ...said.slice(0, 3)].join("; ");
+  }
   return (
     lines
       .find((line) => line.startsWith("fatal:"))

@@ -28,6 +28,8 @@ interface Offered {
 export async function workForTeam(machine: Machine, ends: AbortSignal): Promise<void> {
   const { queues, store, offer, say } = machine;
   const conducted = new Set<Promise<void>>();
+  // What its own phases hand over is decided first.
+  const endsConducting = new AbortController();
   const phases = new Set<Promise<void>>();
   /** One entry for each thing that is done. */
   const busy: string[] = [];
@@ -78,7 +80,12 @@ export async function workForTeam(machine: Machine, ends: AbortSignal): Promise<
       if (performance.now() >= notBefore) {
         const run = conducted.size < MOST_CONDUCTED ? await queues.take<RunJob>(offered.runs) : undefined;
         if (run !== undefined)
-          follow(conducted, run.data.run, `conducting ${run.data.run}`, conductTeamRun(machine, run, ends));
+          follow(
+            conducted,
+            run.data.run,
+            `conducting ${run.data.run}`,
+            conductTeamRun(machine, run, endsConducting.signal),
+          );
         // Looked at each time: what was left for want of room must not be taken again by another slot.
         const full = nearlyFull(machine.folder);
         if (full !== undefined && !isFull) say(`takes no phase: ${full}`);
@@ -102,7 +109,9 @@ export async function workForTeam(machine: Machine, ends: AbortSignal): Promise<
   }
   // Until the last of it is handed over it is still there.
   const alive = setInterval(() => void store.sayAlive({ ...offer, slots: 0 }).catch(() => {}), ALIVE_EVERY_MS);
-  await Promise.all([...conducted, ...phases]);
+  await Promise.all(phases);
+  endsConducting.abort();
+  await Promise.all(conducted);
   clearInterval(alive);
   await store.sayGone().catch(() => {});
 }

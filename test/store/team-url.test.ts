@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { withoutSecret } from "../../src/cli/team.js";
+import { isLineLost } from "../../src/store/postgres/database.js";
 import { readTeamUrl } from "../../src/store/postgres/team-url.js";
 
 describe("where a team's database is", () => {
@@ -51,5 +53,38 @@ describe("where a team's database is", () => {
     const read = readTeamUrl(text);
     expect(read).toMatchObject({ ok: false, problem: { type } });
     expect(JSON.stringify(read)).not.toContain("secret");
+  });
+});
+
+describe("the git remote", () => {
+  const token = `ghp_${"aB3".repeat(12)}`;
+
+  test.each([
+    "/srv/app.git",
+    "git@git.team.invalid:app.git",
+    "ssh://git@git.team.invalid/app.git",
+    "https://git.team.invalid/app.git",
+    "https://anna@git.team.invalid/app.git",
+  ])("%s holds nothing secret", async (url) => {
+    expect(await withoutSecret(url)).toEqual({ ok: true, value: url });
+  });
+
+  test.each([`https://anna:${token}@git.team.invalid/app.git`, `https://${token}@git.team.invalid/app.git`])(
+    "a URL with a password or a token is refused, and not repeated",
+    async (url) => {
+      const refused = await withoutSecret(url);
+      expect(refused).toMatchObject({ ok: false, failure: { type: "usage" } });
+      expect(JSON.stringify(refused)).not.toContain(token);
+    },
+  );
+});
+
+describe("the line to the database", () => {
+  test.each(["EAI_AGAIN", "ECONNRESET", "57P03", "25006"])("%s passes", (code) => {
+    expect(isLineLost(Object.assign(new Error("x"), { code }))).toBe(true);
+  });
+
+  test.each(["42501", "23505", "28P01"])("%s does not", (code) => {
+    expect(isLineLost(Object.assign(new Error("x"), { code }))).toBe(false);
   });
 });

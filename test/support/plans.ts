@@ -1,12 +1,14 @@
 import type { Files } from "./scratch.js";
 
+const MANUAL = "manual";
+
 export interface PlannedPhase {
   id: string;
   title?: string;
   dependsOn?: string[];
   /** Titles, or the number of tasks; each task creates a file of its own. */
   tasks?: number | string[];
-  /** Commands. */
+  /** Commands, or `manual`. */
   gates?: string[];
   status?: string;
   /** More lines under its title: `**Agent:** codex`. */
@@ -38,7 +40,7 @@ function phaseFile({ id, title, dependsOn = [], tasks = 1, gates = ["true"], sta
 
 ## Gates
 
-${gates.map((command, index) => `- gate ${index + 1}: must pass (command: \`${command}\`)`).join("\n")}
+${gates.map((command, index) => `- gate ${index + 1}: must pass (${command === MANUAL ? MANUAL : `command: \`${command}\``})`).join("\n")}
 
 ## Tasks
 

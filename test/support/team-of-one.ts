@@ -1,9 +1,11 @@
 /** A worker of a team in this process: a real PostgreSQL, a bare remote, the agent in process. */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { configSchema } from "../../src/config/schema.js";
+import { type Config, configSchema } from "../../src/config/schema.js";
 import type { Equipment } from "../../src/engine/held-run.js";
+import { LiveRun } from "../../src/engine/live-run.js";
 import { preparePlan } from "../../src/engine/start.js";
+import { askRun, type SteerName } from "../../src/engine/steering.js";
 import type { Behaviour } from "../../src/rehearsal/server.js";
 import { rehearsalEnv } from "../../src/rehearsal/stage.js";
 import { worker } from "../../src/rehearsal/worker.js";
@@ -11,8 +13,9 @@ import type { RunEvent } from "../../src/run/event.js";
 import { LONGEST_LEASE_MS } from "../../src/team/lease.js";
 import type { Machine } from "../../src/team/machine.js";
 import { openTeam } from "../../src/team/open.js";
-import { startTeamRun } from "../../src/team/start.js";
+import { resumeTeamRun, startTeamRun } from "../../src/team/start.js";
 import { workForTeam } from "../../src/team/worker.js";
+import { eventually } from "./eventually.js";
 import { inProcessAgent } from "./in-process-agent.js";
 import { type PlannedPhase, planFiles } from "./plans.js";
 import { teamDatabase } from "./postgres.js";
@@ -30,14 +33,22 @@ export interface TeamOfOne {
   events: RunEvent[];
   /** Works until the run is over, and then ends. */
   workUntilOver(): Promise<void>;
+  /** Works until this is so of the journal, and then ends. */
+  workUntil(what: string, isSo: (events: RunEvent[]) => boolean | Promise<boolean>): Promise<RunEvent[]>;
+  read(): Promise<RunEvent[]>;
+  ask(act: SteerName, body?: Record<string, unknown>): Promise<void>;
+  resume(): Promise<void>;
+}
+
+interface Options extends Partial<Machine> {
+  behave?: (each: Behaviour) => Behaviour;
+  settings?: Partial<Config>;
+  attended?: boolean;
 }
 
 export async function teamOfOne(
   phases: readonly PlannedPhase[],
-  {
-    behave = (each: Behaviour): Behaviour => each,
-    ...more
-  }: Partial<Machine> & { behave?: (each: Behaviour) => Behaviour } = {},
+  { behave = (each: Behaviour): Behaviour => each, settings = {}, attended = false, ...more }: Options = {},
 ): Promise<TeamOfOne> {
   const team = await openTeam(await teamDatabase(), { repo: "r", worker: "w1", supervises: true, migrates: true });
   whenOver(() => team.close());
@@ -65,11 +76,11 @@ export async function teamOfOne(
   const prepared = await preparePlan(repo, "PLAN.md", {});
   if (!prepared.ok) throw new Error(JSON.stringify(prepared.failure));
   const redact = (text: string): string => text;
-  const config = configSchema.parse({ model: "claude-sonnet-4-5", permission_mode: "all" });
+  const config = configSchema.parse({ model: "claude-sonnet-4-5", permission_mode: "all", ...settings });
   const started = await startTeamRun(
     { url: remote, store: team.store, queues: team.queues, redact },
     prepared.value,
-    { cwd: repo, config, mode: "rehearsal", gates: "block", allowDirty: false },
+    { cwd: repo, config, mode: "rehearsal", gates: "block", allowDirty: false, attended },
     equipment,
   );
   if (!started.ok) throw new Error(JSON.stringify(started.failure));
@@ -97,5 +108,29 @@ export async function teamOfOne(
     ends.abort();
     await working;
   };
-  return { repo, remote, run, machine, done, said, events, workUntilOver };
+  const read = async (): Promise<RunEvent[]> => [...(await team.store.read(run)).events];
+  const workUntil = async (what: string, isSo: (events: RunEvent[]) => boolean | Promise<boolean>) => {
+    const ends = new AbortController();
+    const working = workForTeam(machine, ends.signal);
+    await eventually(what, async () => isSo(await read())).catch(async (error: Error) => {
+      const told = (await read()).slice(-40).map((event) => JSON.stringify(event).slice(0, 250));
+      throw new Error([error.message, ...said, ...told].join("\n"));
+    });
+    ends.abort();
+    await working;
+    return read();
+  };
+  const ask = async (act: SteerName, body = {}): Promise<void> => {
+    const said = await askRun(team.store, run, act, body);
+    if (!said.ok) throw new Error(said.message);
+  };
+  const resume = async (): Promise<void> => {
+    const joined = await team.store.steer(run, redact);
+    if (joined === undefined) throw new Error("the run is gone");
+    const live = new LiveRun(joined.journal, joined.events);
+    await resumeTeamRun(live, live.state.config, false, undefined);
+    await live.close();
+    await team.queues.ensureRun({ run });
+  };
+  return { repo, remote, run, machine, done, said, events, workUntilOver, workUntil, read, ask, resume };
 }

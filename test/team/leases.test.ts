@@ -2,9 +2,18 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { Behaviour } from "../../src/rehearsal/server.js";
 import { eventually } from "../support/eventually.js";
 import { whyNoPostgres } from "../support/postgres.js";
 import { teamOfOne } from "../support/team-of-one.js";
+
+const slowly =
+  (ms: number) =>
+  (answers: Behaviour): Behaviour =>
+  async (request) => {
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    return answers(request);
+  };
 
 describe.skipIf(whyNoPostgres() !== undefined)("a lease", () => {
   test("of what cannot be begun is not kept: it is said, and begun when it can be", async () => {
@@ -26,10 +35,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lease", () => {
   test("that has grown old changes at a boundary, with a checkpoint: no task is done twice", async () => {
     const { events, done, said, workUntilOver } = await teamOfOne([{ id: "1", tasks: 8 }], {
       longestLeaseMs: 1_200,
-      behave: (answers) => async (request) => {
-        await new Promise((resolve) => setTimeout(resolve, 100));
-        return answers(request);
-      },
+      behave: slowly(100),
     });
     await workUntilOver();
     expect(done, said.join("\n")).toEqual(Array.from({ length: 8 }, (_, n) => `1/1.${n + 1}`));
@@ -38,5 +44,18 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lease", () => {
     expect(of("run-taken").length).toBeGreaterThan(1);
     expect(of("checkpoint-saved").length).toBeGreaterThan(0);
     expect(of("phase-let-go")[0]).toMatchObject({ why: "its lease has grown old" });
+  });
+
+  test("of the only worker there is, which ends: a checkpoint is written before it does", async () => {
+    const team = await teamOfOne([{ id: "1", tasks: 6 }], { behave: slowly(150) });
+    const first = await team.workUntil("a task is done", (events) =>
+      events.some(({ type }) => type === "progress-reported"),
+    );
+    const types = first.map(({ type }) => type);
+    expect(types).toContain("checkpoint-saved");
+    expect(types.indexOf("checkpoint-saved")).toBeLessThan(types.lastIndexOf("phase-let-go"));
+    await team.workUntil("it is over", (events) => events.some(({ type }) => type === "run-completed"));
+    expect(team.said.filter((line) => line.includes("takes nothing new"))).toEqual([]);
+    expect(team.done).toHaveLength(6);
   });
 });

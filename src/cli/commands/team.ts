@@ -17,8 +17,10 @@ import {
   otherProtocol,
   reachDatabase,
   reachTeam,
+  remoteUrl,
   type TeamFlags,
   urlFailure,
+  withoutSecret,
 } from "../team.js";
 import { repositoryTop } from "../top.js";
 
@@ -45,6 +47,8 @@ export async function teamInitCommand(url: string, flags: InitFlags): Promise<nu
       },
       json,
     );
+  const named = known.ok ? await remoteUrl(git, remote) : await withoutSecret(remote);
+  if (!named.ok) return printFailure(named.failure, json);
   const reached = await reachDatabase(read.url, flags);
   if (!reached.ok) return printFailure(reached.failure, json);
   const { database, password, redact } = reached.value;

@@ -35,6 +35,7 @@ import {
   remoteUrl,
   storeOf,
   type TeamFlags,
+  withoutSecret,
 } from "../team.js";
 import { repositoryTop } from "../top.js";
 
@@ -163,6 +164,8 @@ function endOnSignals(ends: AbortController, say: (text: string) => void): void 
 /** This repository, or a clone of the one that is named. */
 async function repositoryOf(flags: WorkerFlags): Promise<Result<string>> {
   if (flags.repo === undefined) return repositoryTop();
+  const named = await withoutSecret(flags.repo);
+  if (!named.ok) return named;
   const folder = join(stateFolder(), "sources", flags.repo.replaceAll(/[^\w.-]+/g, "-").slice(-80));
   if (existsSync(join(folder, ".git"))) {
     const fetched = await new Git(folder).attempt(["pull", "--quiet", "--ff-only"]);

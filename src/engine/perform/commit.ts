@@ -6,15 +6,16 @@ import {
   keepSnapshot,
   type TakenApart,
 } from "../../git/commit.js";
-import { GitError } from "../../git/git.js";
+import { type Git, GitError } from "../../git/git.js";
 import { PARTIAL, TRAILERS, taskTrailer } from "../../git/history.js";
-import { filesAt } from "../../git/trees.js";
+import { filesAt, treeChanges } from "../../git/trees.js";
 import { markPlanFile } from "../../plan/write-back.js";
 import { withoutParts } from "../../plan/write-parts.js";
 import { type CommitKind, commandId } from "../../run/command.js";
-import { type Attempt, isAttempted, lastAttempt, leftBy } from "../../run/phase.js";
+import { type Attempt, isAttempted, lastAttempt, leftBy, standsOn } from "../../run/phase.js";
 import { phaseOf, type RunState, stateOfPhase } from "../../run/state.js";
 import { checkoutOf } from "../checkout.js";
+import { RemoteRefuses } from "../code-remote.js";
 import { writeDebugReport } from "../debug-report.js";
 import { removeHandoff, writeHandoff } from "../handoff.js";
 import type { HeldRun } from "../held-run.js";
@@ -69,12 +70,41 @@ export const commit: Performer<"commit"> = async (held, { id, phase, attempt, ki
   // A person accepted it as it was.
   if (kind === "phase" && state.commits.aside !== undefined) await takeBack(held, phase, state, git);
   const kept = config.auto_commit ? undefined : await keepSnapshot(git, request).catch(asFailure);
-  const outcome = kept ?? (await commitChanges(git, request).catch(asFailure));
-  if (outcome.type === "made" || outcome.type === "nothing") {
-    if (outcome.apart !== undefined) sayApart(held, phase, outcome.apart);
-    await forgetWork(held, phase, git);
-    await held.remote?.send(phase);
+  const outcome: Said = kept ?? (await commitChanges(git, request).catch(asFailure));
+  const isKept = outcome.type === "made" || outcome.type === "nothing";
+  if (isKept && outcome.apart !== undefined) sayApart(held, phase, outcome.apart);
+  const refused = isKept ? await send(held, phase) : undefined;
+  await say(held, { id, phase, attempt, kind }, refused ?? (await ofAgents(held, git, state, outcome)));
+  // Until it is written down, whoever goes on finds it there.
+  if (isKept) await forgetWork(held, phase, git);
+};
+
+type Said = CommitOutcome & { ref?: string | undefined };
+
+/** Others must be able to get it before the journal speaks of it. */
+async function send(held: HeldRun, phase: string): Promise<Said | undefined> {
+  try {
+    await held.remote?.sendCommits(phase);
+    return undefined;
+  } catch (error) {
+    if (error instanceof RemoteRefuses) return { type: "failed", why: error.message };
+    throw error;
   }
+}
+
+/** Where others go on from what the journal says, it says what the agent committed by itself: it was looked at, too. */
+async function ofAgents({ remote }: HeldRun, git: Git, state: Attempt, outcome: Said): Promise<Said> {
+  if (remote === undefined || outcome.type !== "nothing") return outcome;
+  const [from, sha] = [standsOn(state), await git.line(["rev-parse", "HEAD"])];
+  if (sha === from) return outcome;
+  return { type: "made", sha, files: (await treeChanges(git, from, sha)).length, leftOut: [] };
+}
+
+async function say(
+  { run }: HeldRun,
+  { id, phase, attempt, kind }: { id: string; phase: string; attempt: number; kind: CommitKind },
+  outcome: Said,
+): Promise<void> {
   switch (outcome.type) {
     case "made":
       await run.record({
@@ -86,7 +116,7 @@ export const commit: Performer<"commit"> = async (held, { id, phase, attempt, ki
         sha: outcome.sha,
         files: outcome.files,
         leftOut: outcome.leftOut,
-        ref: kept !== undefined && "ref" in kept ? kept.ref : undefined,
+        ref: outcome.ref,
       });
       return;
     case "nothing":
@@ -112,7 +142,7 @@ export const commit: Performer<"commit"> = async (held, { id, phase, attempt, ki
     default:
       outcome satisfies never;
   }
-};
+}
 
 function sayApart({ run }: HeldRun, phase: string, { commits, files, ref }: TakenApart): void {
   const some = files.slice(0, 5).join(", ");

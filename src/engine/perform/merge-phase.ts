@@ -16,6 +16,7 @@ import { carsBefore, sharingWith } from "../../run/merging.js";
 import { type Attempt, isAttempted } from "../../run/phase.js";
 import { phaseOf, stateOfPhase } from "../../run/state.js";
 import { type Checkout, checkoutOf, mergeTargetOf, standsAt } from "../checkout.js";
+import { RemoteRefuses } from "../code-remote.js";
 import type { HeldRun } from "../held-run.js";
 import { markedPlan, markPlan } from "../marks.js";
 import type { Performer } from "../performer.js";
@@ -33,7 +34,7 @@ export const mergePhase: Performer<"merge-phase"> = async (held, command) => {
   try {
     await merge(held, command);
   } catch (error) {
-    if (!(error instanceof GitError)) throw error;
+    if (!(error instanceof GitError || error instanceof RemoteRefuses)) throw error;
     const why = `Phase ${phase} could not be merged: ${error.message}. Its work is on ${checkoutOf(held, phase).branch}.`;
     await run.record({ type: "merge-failed", command: id, phase, attempt, why });
   }
@@ -93,7 +94,7 @@ async function takeIn(held: HeldRun, car: Car, now: string): Promise<void> {
       : await commitOf(held, car, { base, tip, tree: await checkout.git.line(["write-tree"]) }, onto?.phase);
   // Nothing else holds it until it lands.
   if (candidate !== undefined) await git.raw(["update-ref", trainRef(run.state.run, phase), candidate]);
-  await held.remote?.send(phase);
+  await held.remote?.sendCommits(phase);
   const begun = { base, tip, behind: onto?.phase, candidate, conflicts, sharing, files };
   await run.record({ type: "merge-begun", command: id, phase, attempt, ...begun });
 }

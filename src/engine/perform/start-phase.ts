@@ -3,7 +3,7 @@ import { asGitError, Git, GitError } from "../../git/git.js";
 import { tipOf } from "../../git/merge.js";
 import { baselineOf, type PhaseBaseline, takeBaseline } from "../../git/start.js";
 import { ensureWorktree, phaseBranch } from "../../git/worktree.js";
-import { type Attempt, revise, type Worktree } from "../../run/phase.js";
+import { type Attempt, revise, standsOn, type Worktree } from "../../run/phase.js";
 import { stateOfPhase } from "../../run/state.js";
 import { mergeTargetOf, standsAt } from "../checkout.js";
 import { readHandoffs } from "../handoff.js";
@@ -13,6 +13,7 @@ import { keepAgain } from "../kept-files.js";
 import { markPlan } from "../marks.js";
 import type { Performer } from "../performer.js";
 import { takeUpPlanChanges } from "../plan-reading.js";
+import { fillRemade } from "../put-right.js";
 import { setUpWorktree } from "../set-up.js";
 import { takeBack } from "../take-back.js";
 
@@ -25,12 +26,19 @@ export const startPhase: Performer<"start-phase"> = async (held, { id, phase, at
   // Only one phase at a time begins: the plan is read, and branches are made, in one place.
   const taken = await inTurn(held, () => begin(held, id, phase, attempt, apart === true));
   if (taken === undefined) return;
-  const { head, baseline, staged, worktree } = taken;
+  const { head, baseline, staged, worktree, before } = taken;
   // Installing things takes its time: everyone does that at once.
   const folder = worktree === undefined ? undefined : held.checkouts.get(worktree.branch);
   const setup = folder === undefined ? undefined : await setUpWorktree(held, folder, id);
   if (setup === undefined) {
-    await run.record({ type: "phase-started", command: id, phase, attempt, head, baseline, staged, worktree });
+    const started = { type: "phase-started", command: id, phase, attempt, head, baseline, staged, worktree } as const;
+    const { branch = "" } = worktree ?? {};
+    // In one go: what was lost is known before anybody hears that it begins.
+    const refilled =
+      folder !== undefined && before !== undefined && held.remade.delete(branch)
+        ? [await fillRemade(held, phase, before, { branch, folder })]
+        : [];
+    await run.record(started, ...refilled);
     return;
   }
   if (setup.calledOff === true) {
@@ -59,7 +67,7 @@ async function begin(
   phase: string,
   attempt: number,
   apart: boolean,
-): Promise<Taken | undefined> {
+): Promise<(Taken & { before: Attempt | undefined }) | undefined> {
   const { run } = held;
   await held.remote?.fetch();
   // Elsewhere nobody edits a plan: it is what the run was started with.
@@ -90,7 +98,7 @@ async function begin(
   const taken = await (apart ? takeWorktree(held, phase, earlier) : takeCheckout(held, phase, attempt, earlier)).catch(
     asGitError,
   );
-  if (!(taken instanceof GitError)) return taken;
+  if (!(taken instanceof GitError)) return { ...taken, before: earlier };
   await notReady(held, { id, phase, attempt }, taken.message);
   return undefined;
 }
@@ -152,7 +160,8 @@ async function takeWorktree(held: HeldRun, phase: string, before: Attempt | unde
   const target = mergeTargetOf(held, phase);
   const branch = before?.origin.worktree?.branch ?? phaseBranch(run.state.run, phase);
   const head = before?.origin.head ?? (await standsAt(held, target));
-  held.checkouts.set(branch, await ensureWorktree(git, held.worktrees, branch, head));
+  const start = before === undefined ? head : standsOn(before);
+  held.checkouts.set(branch, await ensureWorktree(git, held.worktrees, branch, start));
   // Where a repeat finds it made already, it begins where that one did.
   const began = before?.origin.head ?? (await git.line(["merge-base", head, branch]));
   const baseline = before?.origin.baseline ?? (await git.line(["rev-parse", `${began}^{tree}`]));

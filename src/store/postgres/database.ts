@@ -113,9 +113,12 @@ export class Database {
   }
 }
 
-const LOST = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "ENOTFOUND"]);
-/** Classes of PostgreSQL's own errors that pass: connections, a server that shuts down or starts, no room for more. */
-const PASSING = /^(08|57P|53)/;
+const LOST = new Set([
+  ...["ECONNREFUSED", "ECONNRESET", "ECONNABORTED", "EPIPE", "ETIMEDOUT"],
+  ...["EHOSTUNREACH", "EHOSTDOWN", "ENETUNREACH", "ENETDOWN", "ENOTFOUND", "EAI_AGAIN"],
+]);
+/** PostgreSQL's own errors that pass: connections, a server that shuts down, starts or only follows another, no room for more. */
+const PASSING = /^(08|57P|53|25006)/;
 const WORDS = /terminated|timeout|Connection ended|not queryable/i;
 
 /** Whether the same question may be answered later. */
