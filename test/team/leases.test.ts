@@ -34,8 +34,8 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lease", () => {
 
   test("that has grown old changes at a boundary, with a checkpoint: no task is done twice", async () => {
     const { events, done, said, workUntilOver } = await teamOfOne([{ id: "1", tasks: 8 }], {
-      longestLeaseMs: 1_200,
-      behave: slowly(100),
+      longestLeaseMs: 3_000,
+      behave: slowly(250),
     });
     await workUntilOver();
     expect(done, said.join("\n")).toEqual(Array.from({ length: 8 }, (_, n) => `1/1.${n + 1}`));
