@@ -165,7 +165,7 @@ async function remakeCheckout(held: HeldRun, phase: string, attempt: Attempt): P
   const { branch } = worktree;
   const folder = held.checkouts.get(branch);
   const isNew = held.remade.delete(branch);
-  const { run, git, worktrees } = held;
+  const { run, git } = held;
   if (!isNew && folder !== undefined && existsSync(folder)) {
     const repaired = await repairWorktree(git, folder).catch(asGitError);
     if (repaired === "fine") return undefined;
@@ -177,13 +177,23 @@ async function remakeCheckout(held: HeldRun, phase: string, attempt: Attempt): P
       return undefined;
     }
   }
-  const made = await ensureWorktree(git, worktrees, branch, standsOn(attempt)).catch(asGitError);
-  if (made instanceof GitError) return undefined;
-  held.checkouts.set(branch, made);
-  await setUpWorktree(held, made, `${phase}/a${attempt.number}/remade`);
-  const fact = await fillRemade(held, phase, attempt, { branch, folder: made });
+  const fact = await makeAnew(held, phase, attempt, branch).catch(asGitError);
+  if (fact instanceof GitError) return undefined;
   await run.record(fact);
   return fact.lost;
+}
+
+/** Makes the checkout of a phase anew, with what was kept of its work; what is to be written down of it. */
+export async function makeAnew(
+  held: HeldRun,
+  phase: string,
+  attempt: Attempt,
+  branch: string,
+): Promise<FactOf<"checkout-remade">> {
+  const folder = await ensureWorktree(held.git, held.worktrees, branch, standsOn(attempt));
+  held.checkouts.set(branch, folder);
+  await setUpWorktree(held, folder, `${phase}/a${attempt.number}/remade`);
+  return fillRemade(held, phase, attempt, { branch, folder });
 }
 
 /** A checkout that was made anew gets what was kept of the phase's work; what is to be written down of it. */
@@ -194,11 +204,11 @@ export async function fillRemade(
   { branch, folder }: { branch: string; folder: string },
 ): Promise<FactOf<"checkout-remade">> {
   const { tasksDone, tasksCommitted } = attempt.progress;
-  const brought = await bringWorkBack(held, phase, new Git(folder), standsOn(attempt));
+  // On another machine nothing is there of a merge that was not committed, and what was open was that.
+  const mergeLost = held.remote !== undefined && attempt.train.merge !== undefined ? true : undefined;
+  const brought = mergeLost ? [] : await bringWorkBack(held, phase, new Git(folder), standsOn(attempt));
   const kept = new Set([...tasksCommitted, ...brought]);
   const lost = tasksDone.filter((task) => !kept.has(task));
-  // On another machine nothing is there of a merge that was not committed.
-  const mergeLost = held.remote !== undefined && attempt.train.merge !== undefined ? true : undefined;
   return { type: "checkout-remade", phase, attempt: attempt.number, branch, lost, mergeLost };
 }
 

@@ -9,15 +9,18 @@ import { bringBack, writePaths } from "../git/aside.js";
 import { asGitError, type Git, GitError } from "../git/git.js";
 import { inspectChanges } from "../git/inspect.js";
 import { refPart } from "../git/ref-part.js";
+import { readSigns } from "../git/signs.js";
 import { snapshotTree, type TreeChange, treeChanges, treeWith } from "../git/trees.js";
 import { lastAttempt, standsOn } from "../run/phase.js";
 import { isKeyFile } from "../secrets/find.js";
+import { checkoutOf } from "./checkout.js";
 import type { HeldRun } from "./held-run.js";
 
 interface Kept {
   tree: string;
-  /** The commit it was built on: the newest that the journal knew of. */
+  /** The newest commit that the journal knew of, and where the branch was: an agent may have committed meanwhile. */
   base: string;
+  tip: string;
   tasks: string[];
 }
 
@@ -42,10 +45,12 @@ export async function keepWork(held: HeldRun, phase: string, git: Git, tasks: re
 /** It throws where it cannot be kept: nobody is to be told then that it was done. */
 export async function keepForOthers(held: HeldRun, phase: string, git: Git, tasks: readonly string[]): Promise<void> {
   const attempt = lastAttempt(held.run.state.phases.get(phase));
-  const base = attempt === undefined ? await git.line(["rev-parse", "HEAD"]) : standsOn(attempt);
+  const { branch, top } = checkoutOf(held, phase);
+  const tip = readSigns(top, branch).tip ?? (await git.line(["rev-parse", "HEAD"]));
+  const base = attempt === undefined ? tip : standsOn(attempt);
   const whole = await snapshotTree(git);
   const tree = held.remote === undefined ? whole : await fitToBeSent(held, phase, git, { base, tree: whole });
-  const note = { tree, base, tasks };
+  const note: Kept = { tree, base, tip, tasks: [...tasks] };
   const blob = await git.line(["hash-object", "-w", "--stdin"], { input: JSON.stringify(note) });
   const refs = [`update ${refOf(held, phase, "tree")} ${note.tree}`, `update ${refOf(held, phase, "note")} ${blob}`];
   await git.raw(["update-ref", "--stdin"], { input: `${refs.join("\n")}\n` });
@@ -78,7 +83,9 @@ export async function bringWorkBack(held: HeldRun, phase: string, git: Git, stan
   const kept = await read(git, refOf(held, phase, "note"));
   // What others kept before that commit is in it, or was taken back in it.
   if (kept === undefined || kept.base !== stands) return [];
-  const brought = await bringBack(git, { base: kept.base, theirs: kept.tree }).catch(asGitError);
+  const head = await git.line(["rev-parse", "HEAD"]);
+  const base = head === stands ? stands : kept.tip;
+  const brought = await bringBack(git, { base, theirs: kept.tree }).catch(asGitError);
   return brought instanceof GitError || brought.conflicts.length > 0 ? [] : kept.tasks;
 }
 

@@ -96,6 +96,8 @@ export class Git {
           ...process.env,
           // Not for commits: the user's hooks would inherit it, and their own patterns would match nothing.
           ...(args[0] === "commit" ? {} : { GIT_LITERAL_PATHSPECS: "1" }),
+          // Some of what git says is an answer; hooks of a commit speak the user's language.
+          ...(args[0] === "commit" ? {} : { LANGUAGE: "en" }),
           GIT_TERMINAL_PROMPT: "0",
           GIT_EDITOR: "true",
           // A key that wants a passphrase must fail, not wait for somebody.

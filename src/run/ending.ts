@@ -20,9 +20,13 @@ export function phaseFailed(state: Folding, event: FactOf<"phase-failed">): void
   const { phase: id, category, message, recommendation } = event;
   const failure = { category, message, recommendation };
   if (recommendation === "halt" || state.config.on_failure === "stop") state.halted = true;
-  const last = lastAttempt(stateOfPhase(state, id));
-  const cleared = last === undefined || last.origin.worktree !== undefined;
-  setPhase(state, id, { step: "failed", failure, last, settled: false, cleared, revising: undefined });
+  const phase = stateOfPhase(state, id);
+  // One that could not even be begun again leaves what the attempt before it left, which was looked after then.
+  const isBegun = phase.step !== "waiting" && phase.step !== "starting";
+  const last = isBegun ? lastAttempt(phase) : phase.before && { ...phase.before, number: phase.number };
+  const cleared = last === undefined || last.origin.worktree !== undefined || !isBegun;
+  const settled = !isBegun && last !== undefined;
+  setPhase(state, id, { step: "failed", failure, last, settled, cleared, revising: undefined });
 }
 
 export function skipRequested(state: Folding, { phase: id }: FactOf<"skip-requested">): void {

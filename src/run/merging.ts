@@ -160,11 +160,11 @@ function lastCar(state: RunState, id: string): { phase: string; commit: string }
   return last;
 }
 
-/** As many repairs again as before. */
+/** As many repairs again as before; its gates are run by decisions of their own. */
 export function retryMerge(attempt: Attempt): Attempt {
-  const { merge } = attempt.train;
+  const { merge, merges } = attempt.train;
   if (merge === undefined) return attempt;
-  return revise(attempt, "train", { merge: { ...merge, repairsBefore: attempt.repairs.count } });
+  return revise(attempt, "train", { merge: { ...merge, repairsBefore: attempt.repairs.count }, merges: merges + 1 });
 }
 
 /** A conflict, or gates that fail on the merged state: sessions in the worktree, then a person. */

@@ -9,6 +9,7 @@
 import { chosenFor, mayWorkIn, PURPOSES } from "./choosing.js";
 import type { FactOf } from "./event.js";
 import type { Folding } from "./folding.js";
+import { isAttempted } from "./phase.js";
 import type { RunState } from "./state.js";
 
 /** What a worker said of itself. */
@@ -95,10 +96,16 @@ function hasFreeAccount(state: RunState, agent: string): boolean {
   return accounts.some((account) => !isLimited(state, agent, account));
 }
 
+/** The run stops, or the phase is skipped, with what it has. */
+export function isEnding({ stopping, phases }: RunState, id: string): boolean {
+  const phase = phases.get(id);
+  return stopping !== undefined || (isAttempted(phase) && phase.attempt.skipping);
+}
+
 /** What is in flight for a phase says whom it needs now; else everyone who may have to do something for it. */
 export function needsOf(state: RunState, id: string): Needs {
   // What is open is committed, and no more: anybody can.
-  if (state.stopping !== undefined) return { agents: [], labels: [] };
+  if (isEnding(state, id)) return { agents: [], labels: [] };
   const phase = state.readiness.planned.get(id);
   const labels = [...(phase?.needs ?? [])].sort();
   const issued = [...state.inFlight.values()].find(

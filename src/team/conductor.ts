@@ -17,7 +17,7 @@ import { changedSinceParting, contains, mergedIn } from "../git/merge.js";
 import { DEFAULT_TEXTS } from "../handover/templates.js";
 import type { Command } from "../run/command.js";
 import type { RunState } from "../run/state.js";
-import { type Needs, needsOf, phasesNobodyCanTake } from "../run/team.js";
+import { isEnding, type Needs, needsOf, phasesNobodyCanTake } from "../run/team.js";
 import { type HeldLease, withLease } from "./lease.js";
 import { conductorClone, databaseClock, type Machine } from "./machine.js";
 import type { RunJob, Taken } from "./queues.js";
@@ -32,10 +32,10 @@ type Landing = Extract<Command, { type: "merge-phase" }> & { lands: string };
 export const isLanding = (command: Command): command is Landing =>
   command.type === "merge-phase" && command.lands !== undefined;
 
-/** The phase was skipped; or the run stops, and nothing is to be kept. */
-function isUnwanted({ stopping, phases }: RunState, { type, phase: id }: Command): boolean {
-  const phase = phases.get(id);
-  return (stopping !== undefined && type !== "commit") || phase === undefined || phase.step === "skipped";
+/** The phase was skipped; or it or the run is to end, and this keeps nothing. */
+function isUnwanted(state: RunState, { type, phase: id }: Command): boolean {
+  const phase = state.phases.get(id);
+  return (isEnding(state, id) && type !== "commit") || phase === undefined || phase.step === "skipped";
 }
 
 const needsText = ({ agents, labels }: Needs): string => [...agents, ...labels].join(" and ");
@@ -69,8 +69,10 @@ async function conduct(
   run.append({ type: "run-taken", worker, lease: epoch });
   const git = await conductorClone(machine);
   const { branch } = run.state;
+  const over = new AbortController();
+  const signal = AbortSignal.any([lease.lost, over.signal]);
   const onTrouble = (why: string): void => run.warn(`${worker}: the git remote ${why}`);
-  const remote = new TeamRemote({ git, url, run: id, branch, epoch, signal: lease.lost, onTrouble });
+  const remote = new TeamRemote({ git, url, run: id, branch, epoch, signal, onTrouble });
   const equipment = await machine.equipment(run.state);
   const warden = { watch: () => {}, unwatch: () => {}, dismiss: () => {} };
   const lock = { release: () => {} };
@@ -134,12 +136,16 @@ async function conduct(
       await run.flush();
       await queues.finish(job);
       say(`${id} is ${run.state.status}`);
-      if (run.state.status === "completed") await forgetRun(git, url, id);
+      // What was skipped is on no branch.
+      const skipped = [...run.state.phases].flatMap(([phase, { step }]) => (step === "skipped" ? [phase] : []));
+      if (run.state.status === "completed") await forgetRun(git, url, id, skipped);
     } else if (ended === "ends") {
       await run.flush();
       await queues.giveBack(job);
     }
   } finally {
+    // What it began to bring in is its successor's.
+    over.abort();
     clearInterval(again);
     clearInterval(looking);
     clock.stop();

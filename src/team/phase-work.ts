@@ -18,7 +18,7 @@ import { markerOf } from "../engine/marker.js";
 import { perform } from "../engine/perform.js";
 import { planFiles } from "../engine/plan-files.js";
 import { readPromptTexts } from "../engine/prompt-texts.js";
-import { regainWork } from "../engine/put-right.js";
+import { makeAnew } from "../engine/put-right.js";
 import { reconcile } from "../engine/resume.js";
 import { keepForOthers } from "../engine/safekeeping.js";
 import { postWarden } from "../engine/warden.js";
@@ -116,6 +116,11 @@ async function workUnder(
   held.accounts = offer.agents;
   held.worktrees = `${machine.folder}/worktrees`;
   let door: Door | undefined;
+  let isEnded = false;
+  const endAll = async (): Promise<void> => {
+    await endSessions(held);
+    await sweep((marker) => marker.startsWith(markerOf(id, `${phase}/`)));
+  };
   try {
     door = await openDoor(held);
     held.door = door;
@@ -123,17 +128,18 @@ async function workUnder(
     await takeOver(held, remote, phase, past);
     const ended = await performUntilIdle(held, machine, phase, lease, ends);
     if (ended !== "lost" && nearlyFull(machine.folder) === undefined) await keepAll(held, remote, phase);
-    await endSessions(held);
+    await endAll();
     if (ended !== "lost" && !lease.lost.aborted) {
+      await tidyUp(clone, run.state, phase);
       run.append({ type: "phase-let-go", phase, worker, why: WHY_LET_GO[ended] });
       await run.flush();
-      // Who goes on with it is found by what it needs then: the conductor offers it anew.
+      // The last of it: from now on another slot of this worker may have it. Who goes on with it is found by what it
+      // needs then: the conductor offers it anew.
       await queues.finish(job);
-      await tidyUp(clone, run.state, phase);
+      isEnded = true;
     }
   } finally {
-    await endSessions(held);
-    await sweep((marker) => marker.startsWith(markerOf(id, `${phase}/`)));
+    if (!isEnded) await endAll();
     warden.dismiss();
     clock.stop();
     await door?.close().catch(() => {});
@@ -148,23 +154,27 @@ async function takeOver(held: HeldRun, remote: TeamRemote, phase: string, past: 
   const live = [...run.state.sessions.values()].some(
     (session) => session.phase === phase && session.step !== "starting" && session.step !== "ended",
   );
-  // What nobody began is performed as it is.
-  if (begun || live) run.append(...reconcile(run.state, phase));
-  await run.flush();
   const now = run.state.phases.get(phase);
-  const attempt = now?.step === "starting" ? now.before : lastAttempt(now);
+  const again = now?.step === "waiting" || now?.step === "starting";
+  const attempt = again ? now.before : lastAttempt(now);
+  const { worktree } = attempt?.origin ?? {};
   // Whatever is here of it is older than what the journal says.
-  await forgetBranch(git, attempt?.origin.worktree?.branch ?? phaseBranch(run.state.run, phase));
-  if (attempt?.origin.worktree === undefined || attempt.train.merged !== undefined) return;
-  await remote.recover(phase);
-  held.remade.add(attempt.origin.worktree.branch);
+  await forgetBranch(git, worktree?.branch ?? phaseBranch(run.state.run, phase));
+  const isWanted = attempt !== undefined && worktree !== undefined && attempt.train.merged === undefined;
+  if (isWanted) await remote.recover(phase);
   // One that is begun again gets what was kept when it begins.
-  if (now?.step !== "starting") await regainWork(held, [phase]);
+  if (isWanted && again) held.remade.add(worktree.branch);
+  const remade = isWanted && !again ? [await makeAnew(held, phase, attempt, worktree.branch)] : [];
+  // What nobody began is performed as it is, but not on a merge that is gone.
+  const isOff = begun || live || remade.some(({ mergeLost }) => mergeLost);
+  // In one go: nothing is to be decided in between.
+  const facts = [...(isOff ? reconcile(run.state, phase) : []), ...remade];
+  if (facts.length > 0) await run.record(...facts);
 }
 
-/** Who has it says nothing about what was begun. */
+/** Who has it, and what is said of it, says nothing about what was begun. */
 const isOfPhase = (event: RunEvent, phase: string): boolean =>
-  "phase" in event && event.phase === phase && !/^phase-(taken|leaving|let-go)$/.test(event.type);
+  "phase" in event && event.phase === phase && !/^(phase-(taken|leaving|let-go)|warned)$/.test(event.type);
 
 async function forgetBranch(git: Git, branch: string): Promise<void> {
   const folder = await worktreeOf(git, branch).catch(() => undefined);
@@ -248,7 +258,8 @@ function performUntilIdle(
         void store.limitAccount(event.agent, event.account, event.until).catch(() => {});
       // Whatever is being done: somebody ended the run at once.
       if (run.state.status !== "running") resolve("idle");
-      settle();
+      // What others do is no reason to keep it.
+      if ("phase" in event && event.phase === phase) settle();
     });
     lease.lost.addEventListener("abort", () => resolve("lost"), { signal });
     for (const command of run.state.inFlight.values())
@@ -269,7 +280,9 @@ function worksHere(state: RunState, { agents }: Offer, agent = state.config.agen
 /** Nobody has the floor, and what is to be begun next is for whoever comes next. */
 function isAtRest({ inFlight, sessions }: RunState, phase: string, leaving: boolean): boolean {
   const open = [...inFlight.values()].filter((command) => command.phase === phase && !isLanding(command));
-  const live = [...sessions.values()].some((session) => session.phase === phase && session.step !== "ended");
+  const live = [...sessions.values()].some(
+    (session) => session.phase === phase && session.step !== "ended" && session.step !== "starting",
+  );
   return leaving && !live && open.length > 0 && open.every(({ type }) => BEGINS.has(type));
 }
 

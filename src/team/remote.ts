@@ -157,13 +157,16 @@ export class TeamRemote implements CodeRemote {
   }
 }
 
-/** A run that is over needs nothing of what was sent for it. Tried once; whether nothing is left. */
-export async function forgetRun(git: Git, url: string, run: string): Promise<boolean> {
+/** A run that is over needs nothing of what was sent for it, but commits of phases that are on no branch. Tried once. */
+export async function forgetRun(git: Git, url: string, run: string, kept: readonly string[] = []): Promise<void> {
   const listed = await git.attempt(["ls-remote", url, `refs/segno/${run}/*`], { timeoutMs: FORGETS_MS });
-  const names = listed.stdout.split("\n").flatMap((line) => line.split("\t")[1] ?? []);
-  if (names.length === 0) return listed.ok;
-  const gone = names.map((name) => `:${name}`);
-  return (await git.attempt(["push", "--quiet", "--no-verify", url, ...gone], { timeoutMs: FORGETS_MS })).ok;
+  const stay = kept.map((phase) => `refs/segno/${run}/phase/${refPart(phase)}/`);
+  const gone = listed.stdout
+    .split("\n")
+    .flatMap((line) => line.split("\t")[1] ?? [])
+    .filter((name) => !stay.some((place) => name.startsWith(place)))
+    .map((name) => `:${name}`);
+  if (gone.length > 0) await git.attempt(["push", "--quiet", "--no-verify", url, ...gone], { timeoutMs: FORGETS_MS });
 }
 
 const REFUSED = /^ ! \[(remote )?rejected\]/m;

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decide } from "../../src/run/decide.js";
@@ -17,6 +18,12 @@ const replay = (events: readonly RunEvent[]): RunState | undefined => {
 
 /** As it would be if it were made anew. */
 const readiness = ({ plan, phases }: RunState) => readinessOf(plan, phases);
+
+/** Worlds in which something was wrong once. */
+const WORLDS = ["accepted-merge"].map(
+  (name) => JSON.parse(readFileSync(new URL(`../fixtures/worlds/${name}.json`, import.meta.url), "utf8")) as World,
+);
+type World = [Parameters<typeof simulate>[0], Parameters<typeof simulate>[1], number[]];
 
 describe("any run, whatever the world answers", () => {
   test("ends, and starts no phase before its dependencies are done, none twice at once, none beyond its limits", () => {
@@ -84,7 +91,7 @@ describe("any run, whatever the world answers", () => {
           if (state.phases.get(parent)?.step === "done") expect(over(part)).toBe(true);
         expect(state.status === "completed").toBe([...state.phases.keys()].every(over));
       }),
-      { numRuns: Number(process.env.MUTATIONS ?? 200) },
+      { numRuns: Number(process.env.MUTATIONS ?? 200), examples: WORLDS },
     );
   });
 

@@ -1,6 +1,6 @@
 /** A phase changes hands, at whatever moment: what the journal says was done is there, and nothing else is. */
 import { execFileSync } from "node:child_process";
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -21,6 +21,14 @@ import { eventually } from "../support/eventually.js";
 import { whyNoPostgres } from "../support/postgres.js";
 import { git, scratchFolder, scratchRepo } from "../support/scratch.js";
 import { type TeamOfOne, teamOfOne } from "../support/team-of-one.js";
+
+const slowly =
+  (ms: number) =>
+  (answers: Behaviour): Behaviour =>
+  async (request) => {
+    await sleep(ms);
+    return answers(request);
+  };
 
 /** After each file the agent writes, it runs this, too. */
 const alsoRuns =
@@ -98,13 +106,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a phase that changes hands", () 
 
   test("what it had open, and its agent had committed, goes along while it is under way", async () => {
     const team = await teamOfOne([{ id: "1", tasks: 10 }], {
-      behave: (answers) => {
-        const commits = COMMITS(answers);
-        return async (request) => {
-          await sleep(300);
-          return commits(request);
-        };
-      },
+      behave: (answers) => slowly(300)(COMMITS(answers)),
       longestLeaseMs: 4_000,
     });
     const events = await team.workUntil("it is over", isOver);
@@ -167,10 +169,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a phase that changes hands", () 
 
   test("a pause that lasts, and goes on: its session is over, and nothing is said to be wrong", async () => {
     const team = await teamOfOne([{ id: "1", tasks: 4 }], {
-      behave: (answers) => async (request) => {
-        await sleep(200);
-        return answers(request);
-      },
+      behave: slowly(200),
     });
     let paused = false;
     await team.workUntil("it pauses, and is let go", async (events) => {
@@ -205,6 +204,97 @@ describe.skipIf(whyNoPostgres() !== undefined)("a phase that changes hands", () 
     });
     expect(has(events, "run-completed")).toBe(true);
     expect(events.filter(({ type }) => type === "run-taken")).toHaveLength(1);
+  });
+
+  test("a conflict that waits for its repair goes along: it is merged anew and repaired", async () => {
+    const team = await teamOfOne(
+      [
+        { id: "1", tasks: 1 },
+        { id: "2", tasks: 1 },
+      ],
+      { behave: alsoRuns("ls out > same.txt") },
+    );
+    await team.workUntil("there is a conflict", (events) =>
+      events.some((event) => event.type === "merge-begun" && event.conflicts.length > 0),
+    );
+    const events = await team.workUntil("it is over", isOver);
+    expect(has(events, "run-completed"), JSON.stringify(events.slice(-12))).toBe(true);
+    expect(files(team)).toEqual(["out/1-1.txt", "out/2-1.txt"]);
+  });
+
+  test("a retry that is taken later, after a word about it: what was left is there", async () => {
+    const team = await teamOfOne([{ id: "1", tasks: 2, gates: ["test -f ready"] }], {
+      settings: { max_remediations: 0 },
+    });
+    await team.workUntil("it failed", (events) => isOver(events) && letGoAfter(events, "phase-failed"));
+    await team.resume();
+    const { slots, ...offer } = team.machine.offer;
+    team.machine.offer = { ...offer, slots: 0 };
+    await team.workUntil("it is to be begun", (events) => events.at(-1)?.type === "command-issued");
+    const joined = await team.machine.store.steer(team.run, (text) => text);
+    if (joined === undefined) throw new Error("the run is gone");
+    const live = new LiveRun(joined.journal, joined.events);
+    await live.record({ type: "plan-edited-by-agent", phase: "1", attempt: 2, files: [], seen: [] });
+    await live.close();
+    team.machine.offer = { ...offer, slots };
+    const seen: string[] = [];
+    team.machine.equipment = seeing(team, seen);
+    await team.workUntil("it failed again", (events) => events.filter(({ type }) => type === "run-failed").length > 1);
+    expect(seen).toEqual(["out/1-1.txt out/1-2.txt"]);
+  });
+
+  test("one that waits is let go, whatever others do meanwhile", async () => {
+    const team = await teamOfOne(
+      [
+        { id: "1", tasks: 1, gates: ["manual"] },
+        { id: "2", tasks: 60 },
+      ],
+      { behave: slowly(250), attended: true },
+    );
+    const events = await team.workUntil("phase 1 is let go", (now) =>
+      now.some((event) => event.type === "phase-let-go" && event.phase === "1"),
+    );
+    expect(events.some((event) => event.type === "phase-merged" && event.phase === "2")).toBe(false);
+  });
+
+  test("one that nobody can take is skipped all the same; what was done of it stays on the remote", async () => {
+    const team = await teamOfOne([{ id: "1", tasks: 6, fields: "**Needs:** gpu" }, { id: "2" }], {
+      behave: slowly(250),
+    });
+    const { labels, ...offer } = team.machine.offer;
+    team.machine.offer = { ...offer, labels: ["gpu"] };
+    await team.workUntil("a task is done, and its worker ends", (events) =>
+      events.some((event) => event.type === "progress-reported" && event.phase === "1"),
+    );
+    team.machine.offer = { ...offer, labels };
+    await team.ask("skip", { phase: "1" });
+    const events = await team.workUntil("it is over", isOver);
+    expect(has(events, "run-completed")).toBe(true);
+    const kept = events.flatMap((event) => (event.type === "commit-made" && event.phase === "1" ? [event.sha] : []));
+    expect(kept.length).toBeGreaterThan(0);
+    const refs = git(team.remote, "for-each-ref", "--format=%(objectname)", `refs/segno/${team.run}`);
+    expect(refs.split("\n")).toContain(kept.at(-1));
+  });
+
+  test("whoever conducted a run and ended moves its branch no more", async () => {
+    const team = await teamOfOne([{ id: "1", tasks: 1 }]);
+    const hook = join(team.remote, "hooks/update");
+    const away = join(team.remote, "away");
+    // From the moment the landing is tried, the remote does not answer; that is no refusal.
+    writeFileSync(
+      hook,
+      `#!/bin/sh\ncase $1 in refs/heads/segno/*) [ -f '${away}' ] && kill -9 $PPID ;; esac\nexit 0\n`,
+    );
+    chmodSync(hook, 0o755);
+    writeFileSync(away, "");
+    await team.workUntil("it cannot be reached", (events) => has(events, "warned"));
+    rmSync(away);
+    await sleep(6_000);
+    const events = await team.read();
+    expect(has(events, "phase-merged")).toBe(false);
+    const [first] = events;
+    expect(git(team.remote, "rev-parse", `segno/${team.run}`)).toBe(first?.type === "run-started" ? first.head : "");
+    expect(has(await team.workUntil("it is over", isOver), "run-completed")).toBe(true);
   });
 
   test("a secret in its open work is not sent anywhere", async () => {
@@ -274,7 +364,7 @@ describe("open work that others kept", () => {
     const base = git(repo, "rev-parse", "HEAD");
     writeFileSync(join(repo, "a.txt"), "v2\n");
     git(repo, "add", "--all");
-    const note = JSON.stringify({ tree: git(repo, "write-tree"), base, tasks: ["1.1"] });
+    const note = JSON.stringify({ tree: git(repo, "write-tree"), base, tip: base, tasks: ["1.1"] });
     const blob = (await clone.raw(["hash-object", "-w", "--stdin"], { input: note })).trim();
     git(repo, "update-ref", workRef("R", "1", "note"), blob);
     git(repo, "update-ref", workRef("R", "1", "tree"), git(repo, "write-tree"));
@@ -290,5 +380,23 @@ describe("open work that others kept", () => {
     expect(await bringWorkBack(held, "1", clone, git(repo, "rev-parse", "HEAD"))).toEqual([]);
     expect(git(repo, "status", "--porcelain")).toBe("");
     expect(await bringWorkBack(held, "1", clone, base)).toEqual(["1.1"]);
+  });
+
+  test("comes back over what the agent committed meanwhile, where that is still there", async () => {
+    const repo = scratchRepo({ "a.txt": "v0\n" });
+    const clone = new Git(repo);
+    const base = git(repo, "rev-parse", "HEAD");
+    writeFileSync(join(repo, "n.txt"), "one\n");
+    git(repo, "add", "--all");
+    git(repo, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "own");
+    writeFileSync(join(repo, "n.txt"), "two\n");
+    git(repo, "add", "--all");
+    const note = { tree: git(repo, "write-tree"), base, tip: git(repo, "rev-parse", "HEAD"), tasks: ["1.1"] };
+    const blob = (await clone.raw(["hash-object", "-w", "--stdin"], { input: JSON.stringify(note) })).trim();
+    git(repo, "update-ref", workRef("R", "1", "note"), blob);
+    git(repo, "reset", "--quiet", "--hard");
+    const held = { run: { state: { run: "R" } } } as Parameters<typeof bringWorkBack>[0];
+    expect(await bringWorkBack(held, "1", clone, base)).toEqual(["1.1"]);
+    expect(readFileSync(join(repo, "n.txt"), "utf8")).toBe("two\n");
   });
 });
