@@ -96,6 +96,8 @@ const isComplete = (words: readonly string[]): boolean =>
   !(words[0] === "config" && words.length === 2) &&
   words.every((word) => word === "PLAN.md" || !/[A-Z]{2,}|…|\[|~|\.\.\./.test(word)) &&
   !words.includes("--follow") &&
+  // There is none.
+  !words.includes("--team") &&
   !words.includes("--from-debussy") &&
   !words.includes("-");
 
