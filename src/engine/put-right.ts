@@ -192,7 +192,12 @@ export async function makeAnew(
 ): Promise<FactOf<"checkout-remade">> {
   const folder = await ensureWorktree(held.git, held.worktrees, branch, standsOn(attempt));
   held.checkouts.set(branch, folder);
-  await setUpWorktree(held, folder, `${phase}/a${attempt.number}/remade`);
+  const bad = await setUpWorktree(held, folder, `${phase}/a${attempt.number}/remade`);
+  if (bad !== undefined && bad.calledOff !== true)
+    held.run.warn(
+      `worktree_setup failed where phase ${phase} goes on: ${bad.why}\n${bad.output.trim().slice(-1_000)}`,
+      phase,
+    );
   return fillRemade(held, phase, attempt, { branch, folder });
 }
 

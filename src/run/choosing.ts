@@ -26,6 +26,8 @@ export interface Chosen {
 export interface Absence {
   until: string | undefined;
   message: string;
+  /** For the limits of its accounts, as far as they are known: it is over as soon as one of them is free. */
+  ofAccounts?: boolean;
 }
 
 type Wish = { agent?: string | undefined; model?: string | undefined };

@@ -42,8 +42,11 @@ import {
 } from "./session.js";
 import { phaseSplit } from "./splitting.js";
 import type { RunState } from "./state.js";
-import { nobodyHolds, othersCanGoOn, phaseLeaving, phaseLetGo, phaseTaken, runTaken, workersSeen } from "./team.js";
+import { accountLimited, nobodyHolds, phaseLeaving, phaseLetGo, phaseTaken, runTaken, workersSeen } from "./team.js";
 import { gateFinished, gatesBaselined, phaseInspected, suspicionRaised } from "./verification.js";
+
+/** A conductor is followed by another sooner than that, if anybody is there. */
+const MINUTE_MS = 60_000;
 
 /** The first event makes the state, every further one changes it in place. */
 export function evolve(state: RunState | undefined, event: RunEvent): RunState {
@@ -53,7 +56,9 @@ export function evolve(state: RunState | undefined, event: RunEvent): RunState {
   if (event.seq > folding.seq) folding.seq = event.seq;
   if (event.epoch > folding.epoch) folding.epoch = event.epoch;
   if (event.provisional === undefined && event.at > folding.now) {
-    if (event.type === "run-resumed") folding.atRest += Date.parse(event.at) - Date.parse(folding.now);
+    const gap = Date.parse(event.at) - Date.parse(folding.now);
+    // Nobody worked on it meanwhile.
+    if (event.type === "run-resumed" || (event.type === "run-taken" && gap > MINUTE_MS)) folding.atRest += gap;
     folding.now = event.at;
   }
   if ("command" in event && typeof event.command === "string") folding.inFlight.delete(event.command);
@@ -108,7 +113,7 @@ const FOLDS: { [T in FactType]: Fold<T> } = {
     state.atRest += Math.max(0, seconds * 1_000);
   },
   "limit-reached": (state, event) => {
-    if (!othersCanGoOn(state, event)) limitReached(state, event);
+    if (!accountLimited(state, event)) limitReached(state, event);
   },
   "limit-lifted": limitLifted,
   "agent-away": agentAway,

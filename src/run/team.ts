@@ -6,7 +6,7 @@
  *
  * A usage limit belongs to an account: an agent is away only where nobody who is there has it with an account that is free.
  */
-import { chosenFor, mayWorkIn, PURPOSES } from "./choosing.js";
+import { PURPOSES, whoWorks } from "./choosing.js";
 import type { FactOf } from "./event.js";
 import type { Folding } from "./folding.js";
 import { isAttempted } from "./phase.js";
@@ -33,7 +33,13 @@ export interface TeamState {
   /** By phase. */
   holdings: ReadonlyMap<string, Holding>;
   /** Accounts that work again only at a moment, by agent and account. */
-  limited: ReadonlyMap<string, string>;
+  limited: ReadonlyMap<string, Limit>;
+}
+
+interface Limit {
+  agent: string;
+  until: string;
+  message: string;
 }
 
 /** What a phase wants of who takes it. */
@@ -50,8 +56,9 @@ const change = (state: Folding, changes: Partial<TeamState>): void => {
 
 export function workersSeen(state: Folding, { workers }: FactOf<"workers-seen">): void {
   change(state, { workers });
-  // Somebody came whose account is free.
-  for (const agent of state.away.keys()) if (hasFreeAccount(state, agent)) state.away.delete(agent);
+  // Somebody came whose account is free, or left.
+  for (const agent of new Set([...(state.team?.limited.values() ?? [])].map((limit) => limit.agent)))
+    countAccounts(state, agent);
 }
 
 export function runTaken(state: Folding, { worker }: FactOf<"run-taken">): void {
@@ -81,19 +88,35 @@ export function nobodyHolds(state: Folding): void {
 
 const keyOf = (agent: string, account: string): string => `${agent} ${account}`;
 
-/** Notes whose limit it is, and says whether the agent can still work with another's account. */
-export function othersCanGoOn(state: Folding, { agent, account, until }: FactOf<"limit-reached">): boolean {
+/** A limit of an account, where it is known whose: the agent is away only while none is free. */
+export function accountLimited(state: Folding, { agent, account, until, message }: FactOf<"limit-reached">): boolean {
   if (agent === undefined || account === undefined) return false;
-  change(state, { limited: new Map(state.team?.limited).set(keyOf(agent, account), until) });
-  return hasFreeAccount(state, agent);
+  change(state, { limited: new Map(state.team?.limited).set(keyOf(agent, account), { agent, until, message }) });
+  // Nobody is there who has it: whoever comes may have another account.
+  if (!countAccounts(state, agent)) state.away.set(agent, { until, message, ofAccounts: true });
+  return true;
 }
 
-export const isLimited = ({ team, now }: RunState, agent: string, account: string): boolean =>
-  (team?.limited.get(keyOf(agent, account)) ?? "") > now;
+const limitOf = ({ team, now }: RunState, agent: string, account: string): Limit | undefined => {
+  const limit = team?.limited.get(keyOf(agent, account));
+  return limit !== undefined && limit.until > now ? limit : undefined;
+};
 
-function hasFreeAccount(state: RunState, agent: string): boolean {
-  const accounts = (state.team?.workers ?? []).flatMap(({ agents }) => agents[agent] ?? []);
-  return accounts.some((account) => !isLimited(state, agent, account));
+export const isLimited = (state: RunState, agent: string, account: string): boolean =>
+  limitOf(state, agent, account) !== undefined;
+
+/** Away until the first of its accounts is free; false where nobody is there whose account that could be. */
+function countAccounts(state: Folding, agent: string): boolean {
+  const accounts = (state.team?.workers ?? []).flatMap(({ agents, slots }) => (slots > 0 ? (agents[agent] ?? []) : []));
+  if (accounts.length === 0) return false;
+  const absence = state.away.get(agent);
+  // What else keeps it away does so whoever's account it is.
+  if (absence !== undefined && absence.ofAccounts !== true) return true;
+  const limits = accounts.map((account) => limitOf(state, agent, account));
+  const [first] = limits.filter((limit) => limit !== undefined).sort((a, b) => (a.until < b.until ? -1 : 1));
+  if (first === undefined || limits.includes(undefined)) state.away.delete(agent);
+  else state.away.set(agent, { until: first.until, message: first.message, ofAccounts: true });
+  return true;
 }
 
 /** The run stops, or the phase is skipped, with what it has. */
@@ -113,7 +136,8 @@ export function needsOf(state: RunState, id: string): Needs {
   );
   const now = issued?.type === "start-session" ? issued.agent : undefined;
   if (now !== undefined) return { agents: [now], labels };
-  const chosen = PURPOSES.map((purpose) => chosenFor(state.config, phase, purpose, mayWorkIn(state)).agent);
+  // Whoever is away is waited for when it is their turn: what needs no agent is done meanwhile.
+  const chosen = PURPOSES.flatMap((purpose) => whoWorks(state, id, purpose)?.agent ?? []);
   return { agents: [...new Set(chosen)].sort(), labels };
 }
 

@@ -17,7 +17,7 @@ import { changedSinceParting, contains, mergedIn } from "../git/merge.js";
 import { DEFAULT_TEXTS } from "../handover/templates.js";
 import type { Command } from "../run/command.js";
 import type { RunState } from "../run/state.js";
-import { isEnding, type Needs, needsOf, phasesNobodyCanTake } from "../run/team.js";
+import { isEnding, isLimited, type Needs, needsOf, phasesNobodyCanTake } from "../run/team.js";
 import { type HeldLease, withLease } from "./lease.js";
 import { conductorClone, databaseClock, type Machine } from "./machine.js";
 import type { RunJob, Taken } from "./queues.js";
@@ -105,9 +105,12 @@ async function conduct(
       lost ? [] : [{ worker, slots, agents, labels }],
     );
     const before = run.state.team?.workers ?? [];
-    if (JSON.stringify(before) === JSON.stringify(workers)) return;
     const lost = all.filter((each) => each.lost && before.some((one) => one.worker === each.worker));
-    run.append({ type: "workers-seen", workers, lost: lost.map((each) => each.worker) });
+    if (JSON.stringify(before) !== JSON.stringify(workers))
+      run.append({ type: "workers-seen", workers, lost: lost.map((each) => each.worker) });
+    for (const { agent, account, until } of await store.limitedAccounts())
+      if (workers.some(({ agents }) => agents[agent] === account) && !isLimited(run.state, agent, account))
+        run.append({ type: "limit-reached", agent, account, until, message: "a usage limit that another run met" });
   };
   const performs = async (_: HeldRun, command: Command): Promise<void> => {
     if (isLanding(command)) await land(held, remote, command);

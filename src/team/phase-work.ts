@@ -115,6 +115,7 @@ async function workUnder(
   held.now = clock.now;
   held.accounts = offer.agents;
   held.worktrees = `${machine.folder}/worktrees`;
+  held.stop = AbortSignal.any([held.stop, ends, lease.lost]);
   let door: Door | undefined;
   let isEnded = false;
   const endAll = async (): Promise<void> => {
@@ -130,7 +131,7 @@ async function workUnder(
     if (ended !== "lost" && nearlyFull(machine.folder) === undefined) await keepAll(held, remote, phase);
     await endAll();
     if (ended !== "lost" && !lease.lost.aborted) {
-      await tidyUp(clone, run.state, phase);
+      await tidyUp(clone, run.state, phase).catch(() => {});
       run.append({ type: "phase-let-go", phase, worker, why: WHY_LET_GO[ended] });
       await run.flush();
       // The last of it: from now on another slot of this worker may have it. Who goes on with it is found by what it
@@ -262,9 +263,9 @@ function performUntilIdle(
       if ("phase" in event && event.phase === phase) settle();
     });
     lease.lost.addEventListener("abort", () => resolve("lost"), { signal });
+    if (ends.aborted) leave("ends");
     for (const command of run.state.inFlight.values())
       if (command.phase === phase && !isLanding(command)) begin(command);
-    if (ends.aborted) leave("ends");
     ends.addEventListener("abort", () => leave("ends"), { signal });
     lease.old.addEventListener("abort", () => leave("old"), { signal });
     settle();

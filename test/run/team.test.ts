@@ -123,6 +123,33 @@ describe("a usage limit is an account's", () => {
     expect(folded([alone, { ...LIMIT, account: "one" }, two]).away.size).toBe(0);
   });
 
+  test("it is over when the first account is free; whoever leaves takes a free one along", () => {
+    const later = { ...LIMIT, account: "two", until: "2027-06-01T00:00:00.000Z" };
+    expect(folded([two, { ...LIMIT, account: "one" }, later]).away.get("claude")?.until).toBe(LIMIT.until);
+    const alone: Fact = { type: "workers-seen", workers: [worker("a", { agents: { claude: "one" } })], lost: ["b"] };
+    expect(folded([two, { ...LIMIT, account: "one" }, alone]).away.get("claude")?.until).toBe(LIMIT.until);
+    const leaves = worker("b", { agents: { claude: "two" }, slots: 0 });
+    const leaving: Fact = { ...alone, workers: [worker("a", { agents: { claude: "one" } }), leaves] };
+    expect(folded([two, { ...LIMIT, account: "one" }, leaving]).away.size).toBe(1);
+  });
+
+  test("what else keeps an agent away, no account brings back", () => {
+    const away = { type: "agent-away", agent: "claude", phase: "1", why: "refused", message: "no login" } as Fact;
+    expect(folded([two, { ...LIMIT, account: "one" }, away, two]).away.get("claude")?.message).toBe("no login");
+  });
+
+  test("where all who should are away, what needs no agent needs none; who stands in is asked for", () => {
+    const limits: Fact[] = [two, { ...LIMIT, account: "one" }, { ...LIMIT, account: "two" }, START];
+    expect(needsOf(folded(limits), "1").agents).toEqual([]);
+    expect(needsOf(folded(limits, { fallback: ["codex"] }), "1").agents).toEqual(["codex"]);
+  });
+
+  test("hours in which nobody conducted it do not count as worked", () => {
+    const state = folded([two]);
+    const taken = { v: EVENT_VERSION, seq: 9, epoch: 2, type: "run-taken", worker: "a", lease: 2 } as const;
+    expect(evolve(state, { ...taken, at: "2026-01-04T00:00:00.000Z" } as RunEvent).atRest).toBeGreaterThan(250_000_000);
+  });
+
   test("on one machine it is the agent's, as ever", () => {
     expect([...folded([LIMIT]).away.keys()]).toEqual(["claude"]);
   });

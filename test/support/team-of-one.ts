@@ -1,6 +1,7 @@
 /** A worker of a team in this process: a real PostgreSQL, a bare remote, the agent in process. */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
+import type { Agent } from "../../src/agents/agent.js";
 import { type Config, configSchema } from "../../src/config/schema.js";
 import type { Equipment } from "../../src/engine/held-run.js";
 import { LiveRun } from "../../src/engine/live-run.js";
@@ -44,11 +45,19 @@ interface Options extends Partial<Machine> {
   behave?: (each: Behaviour) => Behaviour;
   settings?: Partial<Config>;
   attended?: boolean;
+  /** Beside the first. */
+  others?: Agent[];
 }
 
 export async function teamOfOne(
   phases: readonly PlannedPhase[],
-  { behave = (each: Behaviour): Behaviour => each, settings = {}, attended = false, ...more }: Options = {},
+  {
+    behave = (each: Behaviour): Behaviour => each,
+    settings = {},
+    attended = false,
+    others = [],
+    ...more
+  }: Options = {},
 ): Promise<TeamOfOne> {
   const team = await openTeam(await teamDatabase(), { repo: "r", worker: "w1", supervises: true, migrates: true });
   whenOver(() => team.close());
@@ -66,6 +75,7 @@ export async function teamOfOne(
   const env = rehearsalEnv({ folder: home, repository: repo, home }, "http://127.0.0.1:9");
   const equipment: Equipment = {
     agent,
+    others,
     agentEnv: env,
     gateEnv: env,
     isolated: true,

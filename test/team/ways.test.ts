@@ -308,7 +308,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a team", () => {
     renameSync(machine.remote, `${machine.remote}.away`);
     await eventually("it is said", async () =>
       (await team.events()).some(
-        (event) => event.type === "warned" && event.message.includes("The git remote cannot be reached by a"),
+        (event) => event.type === "warned" && event.message.startsWith("a: the git remote cannot be reached"),
       ),
     );
     renameSync(`${machine.remote}.away`, machine.remote);

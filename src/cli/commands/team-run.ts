@@ -4,6 +4,7 @@ import { agentsOf } from "../../engine/crew-of.js";
 import { bad, type Failure, good, type Result } from "../../engine/failure.js";
 import { LiveRun } from "../../engine/live-run.js";
 import { planOptions } from "../../engine/plan-options.js";
+import { stateOf } from "../../engine/resume.js";
 import { type Prepared, preparePlan } from "../../engine/start.js";
 import type { Git } from "../../git/git.js";
 import { isDone } from "../../plan/model.js";
@@ -75,6 +76,16 @@ export async function teamRunCommand(plan: string | undefined, flags: RunFlags, 
   const config = configFor(attended, { ...settings.config, permission_mode: mode.value });
   const { equipment } = realEquipment(crew.value, mode.value, config, true);
   try {
+    const other = await runInTheWay(opened.value, prepared.value, settings.config.branch);
+    if (other !== undefined && (other.sameBranch || (flags.fresh ?? flags.force) !== true))
+      return fail(
+        usage(
+          other.sameBranch
+            ? `Run ${other.run} of this team works on ${settings.config.branch}: two cannot land on one branch.`
+            : `Run ${other.run} of ${parsed.file} is in progress: everything in it would be done twice.`,
+          `See how it stands: segno status ${other.run}${other.sameBranch ? "" : ". A second one all the same: --fresh"}`,
+        ),
+      );
     const started = await startTeamRun(
       { url: url.value, store: opened.value.store, queues: opened.value.queues, redact },
       prepared.value,
@@ -99,6 +110,24 @@ export async function teamRunCommand(plan: string | undefined, flags: RunFlags, 
     await opened.value.close();
   }
 }
+
+/** One that is in progress on the same branch, or of the same plan. */
+async function runInTheWay(
+  { store }: OpenTeam,
+  { parsed }: Prepared,
+  branch: string,
+): Promise<{ run: string; sameBranch: boolean } | undefined> {
+  const open: { run: string; sameBranch: boolean; samePlan: boolean }[] = [];
+  for (const run of (await store.list()).slice(0, NEWEST)) {
+    const state = stateOf((await store.read(run)).events);
+    if (state?.status !== "running") continue;
+    open.push({ run, sameBranch: state.branch === branch, samePlan: state.plan.file === parsed.plan.file });
+  }
+  return open.find(({ sameBranch }) => sameBranch) ?? open.find(({ samePlan }) => samePlan);
+}
+
+/** How many of the newest runs are looked at. */
+const NEWEST = 50;
 
 /** Takes up a team's run that failed or was stopped. */
 export async function teamResumeCommand(

@@ -198,9 +198,11 @@ interface Place {
   release: () => void;
 }
 
+const workerName = (name: string): string => name.replaceAll(/[^\w.-]+/g, "-");
+
 /** A folder of its own; one that a dead worker left is taken up again, with its clones. */
 function placeOf(repo: string, name: string): Place {
-  const base = name.replaceAll(/[^\w.-]+/g, "-");
+  const base = workerName(name);
   for (let n = 1; ; n++) {
     const worker = n === 1 ? base : `${base}-${n}`;
     const folder = join(stateFolder(), repo, worker);
@@ -221,6 +223,10 @@ async function placeIn(reached: Reached, name: string | undefined): Promise<Resu
   const there = await storeOf(reached, "").workers();
   const place = placeOf(repo, name ?? hostname());
   const { worker, instance } = place;
+  if (name !== undefined && worker !== workerName(name)) {
+    place.release();
+    return refuse(`A worker ${name} is there already, on this machine.`, "Give this one another --name.");
+  }
   const other = there.find((each) => each.worker === worker && !each.lost && each.instance !== instance);
   if (other === undefined) return good(place);
   place.release();

@@ -31,7 +31,9 @@ export const endSession: Performer<"end-session"> = async (held, { id, session, 
     return;
   }
   const known = end?.type === "failed" ? end.until : undefined;
-  const until = known ?? new Date(Date.now() + UNKNOWN_LIMIT_MS).toISOString();
+  // One that is over already was said by a clock that is wrong: it would be met again at once.
+  const isAhead = known !== undefined && Date.parse(known) > held.now();
+  const until = isAhead ? known : new Date(held.now() + UNKNOWN_LIMIT_MS).toISOString();
   const said = message ?? "a usage limit was reached";
   await held.run.record(ended, {
     type: "limit-reached",
