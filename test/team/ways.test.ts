@@ -48,6 +48,10 @@ describe.skipIf(whyNoPostgres() !== undefined)("a team", () => {
     );
     const status = await team.segno(["team", "status", "--json"]).ended;
     expect(JSON.parse(status.stdout)).toMatchObject({ workers: [{ worker: "a", labels: [] }], runs: [run] });
+    const again = await team.segno(["run", "PLAN.md", "--team"]).ended;
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining(`${run} of PLAN.md is in progress`)]);
+    const there = await team.segno(["run", "PLAN.md", "--team", "--fresh", "--branch", `segno/${run}`]).ended;
+    expect([there.code, there.stderr]).toEqual([2, expect.stringContaining("two cannot land on one branch")]);
     await team.worker(await team.machine("b"), ["--labels", "gpu"]);
     await over(team, run);
     const took = (await team.events()).flatMap((event) => (event.type === "phase-taken" ? [event] : []));
