@@ -123,7 +123,11 @@ export async function teamSite({
         env: { ...machine.env, ...env },
       });
       whenOver(() => started.kill("SIGKILL"));
-      await eventually(`worker ${machine.name} works`, () => started.said().includes("Worker "));
+      await eventually(`worker ${machine.name} works`, () => started.said().includes("Worker ")).catch(
+        (error: Error) => {
+          throw new Error(`${error.message}\n${started.said()}`);
+        },
+      );
       return started;
     },
     events: async () => {
