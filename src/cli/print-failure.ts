@@ -8,5 +8,5 @@ export function printFailure(failure: Failure, json: boolean): number {
   if (json)
     console.log(JSON.stringify({ type: "error", failure, message: words.what, why: words.why, next: words.next }));
   else console.error(`\nsegno: ${words.what}\n\n${words.why}\n\n${words.next}\n`);
-  return EXIT.usage;
+  return failure.type === "database-away" ? EXIT.tryAgain : EXIT.usage;
 }

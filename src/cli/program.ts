@@ -81,7 +81,8 @@ Examples:
   segno doctor                     is everything there that a run needs?
 
 Exit codes: 0 all phases done, 1 a phase failed, 2 bad usage, configuration or plan,
-            3 stopped and can be resumed, 4 waiting for a human, 130 ended by the user`,
+            3 stopped and can be resumed, 4 waiting for a human,
+            75 the team's database cannot be reached, 130 ended by the user`,
     );
 
   for (const { register } of COMMANDS) register(program);
@@ -103,13 +104,18 @@ export async function runProgram(version: string): Promise<void> {
     await buildProgram(version).parseAsync();
   } catch (error) {
     if (error instanceof Error && "code" in error && String(error.code).startsWith("commander.")) return;
-    await sayFileSystemError(error);
+    await sayOutsideError(error);
   }
 }
 
-/** Whatever a file system can do is no bug, and needs no stack trace. */
-async function sayFileSystemError(error: unknown): Promise<void> {
+/** Whatever a file system or a database can do is no bug, and needs no stack trace. */
+async function sayOutsideError(error: unknown): Promise<void> {
   const { isFileSystemError } = await import("../engine/file-system.js");
+  const { LineLost } = await import("../store/postgres/database.js");
+  if (error instanceof LineLost) {
+    const { where, message: why } = error;
+    return end(printFailure({ type: "database-away", where, why }, process.argv.includes("--json")));
+  }
   if (error instanceof Error && "severity" in error) {
     const { message: why } = error;
     const failure = {

@@ -4,7 +4,7 @@ import type { Git } from "../git/git.js";
 import { findSecrets } from "../secrets/find.js";
 import { type Redact, redactor } from "../secrets/redact.js";
 import { clientConfig, connectTeam, NotEncrypted } from "../store/postgres/connect.js";
-import type { Database } from "../store/postgres/database.js";
+import { type Database, isLineLost } from "../store/postgres/database.js";
 import { PROTOCOL } from "../store/postgres/schema.js";
 import { PgStore } from "../store/postgres/store.js";
 import type { TeamUrl, UrlProblem } from "../store/postgres/team-url.js";
@@ -18,11 +18,15 @@ export interface TeamFlags {
   json?: boolean;
 }
 
-export interface Reached {
+/** What this machine knows of it, before anything is asked there. */
+export interface TeamHere {
   settings: TeamSettings;
-  database: Database;
   password: string;
   redact: Redact;
+}
+
+export interface Reached extends TeamHere {
+  database: Database;
 }
 
 const INSTALL = "npm install -g pg@8.23.1 pg-boss@12.35.0";
@@ -42,7 +46,7 @@ export function settingsHere(top: string): Result<TeamSettings | undefined> {
   return bad(urlFailure(problem));
 }
 
-export async function reachTeam(top: string, flags: TeamFlags): Promise<Result<Reached>> {
+export async function teamHere(top: string, flags: TeamFlags): Promise<Result<TeamHere>> {
   const settings = settingsHere(top);
   if (!settings.ok) return settings;
   if (settings.value === undefined)
@@ -52,13 +56,29 @@ export async function reachTeam(top: string, flags: TeamFlags): Promise<Result<R
         "segno team init postgres://user@host/db, once; then commit .segno/team.yaml",
       ),
     );
-  const reached = await reachDatabase(settings.value.url, flags);
-  if (!reached.ok) return reached;
-  const { database } = reached.value;
-  const protocol = await database.protocol();
-  if (protocol === PROTOCOL) return good({ settings: settings.value, ...reached.value });
-  await database.close();
-  return bad(protocol === undefined ? notMade(database) : otherProtocol(protocol));
+  const known = await passwordOf(settings.value.url, flags);
+  return known.ok ? good({ settings: settings.value, ...known.value }) : known;
+}
+
+export async function reach(here: TeamHere): Promise<Result<Reached>> {
+  const { url } = here.settings;
+  const connected = await connect(url, here);
+  if (!connected.ok) return connected;
+  const database = connected.value;
+  try {
+    const protocol = await database.protocol();
+    if (protocol === PROTOCOL) return good({ ...here, database });
+    await database.close();
+    return bad(protocol === undefined ? notMade(database) : otherProtocol(protocol));
+  } catch (error) {
+    await database.close();
+    return bad(connectFailure(url, error, here.redact));
+  }
+}
+
+export async function reachTeam(top: string, flags: TeamFlags): Promise<Result<Reached>> {
+  const here = await teamHere(top, flags);
+  return here.ok ? reach(here.value) : here;
 }
 
 const notMade = ({ where }: Database): Failure =>
@@ -72,20 +92,29 @@ export const otherProtocol = (protocol: number): Failure =>
       : "Use a database of its own for this version, or the Segno that the others have.",
   );
 
-export async function reachDatabase(
-  url: TeamUrl,
-  flags: TeamFlags,
-): Promise<Result<{ database: Database; password: string; redact: Redact }>> {
+type Known = Pick<TeamHere, "password" | "redact">;
+
+async function passwordOf(url: TeamUrl, flags: TeamFlags): Promise<Result<Known>> {
   const password = await teamPassword(url, flags.passwordFile, isTerminal(flags.json === true));
   if (!password.ok) return password;
-  const redact = redactor(process.env, [password.value]);
+  return good({ password: password.value, redact: redactor(process.env, [password.value]) });
+}
+
+async function connect(url: TeamUrl, { password, redact }: Known): Promise<Result<Database>> {
   try {
-    const database = await connectTeam(url, () => password.value);
+    const database = await connectTeam(url, () => password);
     await database.query("SELECT 1");
-    return good({ database, password: password.value, redact });
+    return good(database);
   } catch (error) {
     return bad(connectFailure(url, error, redact));
   }
+}
+
+export async function reachDatabase(url: TeamUrl, flags: TeamFlags): Promise<Result<Known & { database: Database }>> {
+  const known = await passwordOf(url, flags);
+  if (!known.ok) return known;
+  const connected = await connect(url, known.value);
+  return connected.ok ? good({ ...known.value, database: connected.value }) : connected;
 }
 
 /** With its queues: for who starts runs, and for workers. */
@@ -160,6 +189,7 @@ export const mayNot = (error: unknown): boolean => (error as { code?: string }).
 export function connectFailure(url: TeamUrl, error: unknown, redact: Redact): Failure {
   const { code = "", message = String(error) } = error as { code?: string; message?: string };
   const place = `${url.host}:${url.port}`;
+  if (isLineLost(error)) return { type: "database-away", where: place, why: redact(message || code) };
   if (code === "ERR_MODULE_NOT_FOUND")
     return usage("Team runs need pg and pg-boss, which are not installed.", `${INSTALL}   (Node 20.19 or later)`);
   if (code === "28P01" || code === "28000" || /password/i.test(message))

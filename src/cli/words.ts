@@ -127,6 +127,12 @@ export function wordsOf(failure: Failure): Words {
         why: "Without it Segno cannot write down what happens next, so it stopped. What was done is in the working tree, and in commits as far as they could be made.",
         next: `Put it right (permissions, a read-only mount, a folder that is gone), then go on with: segno ${failure.run === undefined ? "doctor" : `resume ${failure.run}`}`,
       };
+    case "database-away":
+      return {
+        what: `The team's database at ${failure.where} cannot be reached: ${failure.why}`,
+        why: "Runs of a team are kept there. What was said to be done is in it.",
+        next: "Is it running, and reachable from here? Then try again. Runs of this machine alone need none.",
+      };
     case "windows":
       return {
         what: "Segno does not run natively on Windows.",

@@ -31,6 +31,8 @@ export type Failure =
   | { type: "no-run"; run: string | undefined }
   | { type: "journal"; file: string; line: number; why: string; readable: number }
   | { type: "disk-full"; run: string }
+  /** It may be back in a moment; `where` holds nothing secret. */
+  | { type: "database-away"; where: string; why: string }
   | { type: "file-system"; code: string; path: string | undefined; run: string | undefined }
   | { type: "windows" };
 

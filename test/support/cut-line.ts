@@ -7,15 +7,15 @@ export interface CutLine {
   /** Ends what is connected and refuses what comes. */
   cut(): void;
   mend(): void;
-  /** The next answer never arrives: the question did, and then the line is cut. */
-  loseNextAnswer(): void;
+  /** The next answer never arrives, or the one after so many: the question did, and then the line is cut. */
+  loseNextAnswer(after?: number): void;
   lost: number;
 }
 
 export async function cutLine(to: number): Promise<CutLine> {
   const pairs = new Set<Socket>();
   let isCut = false;
-  let loses = false;
+  let losesAfter: number | undefined;
   const server = createServer((near) => {
     if (isCut) return void near.destroy();
     const far = connect(to, "127.0.0.1");
@@ -32,8 +32,8 @@ export async function cutLine(to: number): Promise<CutLine> {
     }
     near.on("data", (data) => far.write(data));
     far.on("data", (data) => {
-      if (!loses) return void near.write(data);
-      loses = false;
+      if (losesAfter === undefined || losesAfter-- > 0) return void near.write(data);
+      losesAfter = undefined;
       line.lost++;
       end();
     });
@@ -53,8 +53,8 @@ export async function cutLine(to: number): Promise<CutLine> {
     mend: () => {
       isCut = false;
     },
-    loseNextAnswer: () => {
-      loses = true;
+    loseNextAnswer: (after = 0) => {
+      losesAfter = after;
     },
   };
   return line;

@@ -226,7 +226,7 @@ function start(args: string[], cwd: string, env: Record<string, string>): Runnin
         else waiting.push({ fits, resolve, reject });
       }),
     kill: (signal) => void child.kill(signal),
-    said: () => stdout,
+    said: () => stdout + stderr,
   };
 }
 

@@ -123,11 +123,13 @@ export async function teamSite({
         env: { ...machine.env, ...env },
       });
       whenOver(() => started.kill("SIGKILL"));
-      await eventually(`worker ${machine.name} works`, () => started.said().includes("Worker ")).catch(
-        (error: Error) => {
-          throw new Error(`${error.message}\n${started.said()}`);
-        },
-      );
+      let over = false;
+      void started.ended.then(() => {
+        over = true;
+      });
+      const works = (): boolean => started.said().includes("Worker ");
+      await eventually(`worker ${machine.name} works, or has ended`, () => works() || over);
+      if (!works()) throw new Error(`worker ${machine.name} did not begin:\n${started.said()}`);
       return started;
     },
     events: async () => {

@@ -1,7 +1,6 @@
 /** `worker`: this machine works for the team, until it is ended. */
-import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { homedir, hostname } from "node:os";
+import { existsSync, mkdirSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Agent, PermissionLevel } from "../../agents/agent.js";
 import { sweep } from "../../agents/processes.js";
@@ -12,32 +11,20 @@ import type { Equipment } from "../../engine/held-run.js";
 import { isOwn } from "../../engine/marker.js";
 import { Git } from "../../git/git.js";
 import { agentsNamed } from "../../run/choosing.js";
-import { writeWhole } from "../../store/atomic.js";
-import { takeLock } from "../../store/lock.js";
-import type { Offer } from "../../store/postgres/store.js";
 import { LONGEST_LEASE_MS } from "../../team/lease.js";
 import type { Machine } from "../../team/machine.js";
-import type { OpenTeam } from "../../team/open.js";
 import { workForTeam } from "../../team/worker.js";
 import { agentFor } from "../agent.js";
 import { confirmCommands } from "../confirm-commands.js";
 import { environmentWithout, realEquipment } from "../equipment.js";
 import { EXIT } from "../exit.js";
+import { joinTeam } from "../join-team.js";
 import { permissionMode } from "../permission.js";
 import { printFailure } from "../print-failure.js";
 import { readSettings } from "../settings.js";
-import {
-  connectFailure,
-  mayNot,
-  openTeamOf,
-  type Reached,
-  reachTeam,
-  remoteUrl,
-  storeOf,
-  type TeamFlags,
-  withoutSecret,
-} from "../team.js";
+import { remoteUrl, type TeamFlags, teamHere, withoutSecret } from "../team.js";
 import { repositoryTop } from "../top.js";
+import { stateFolder } from "../worker-place.js";
 
 export interface WorkerFlags extends TeamFlags {
   slots?: string;
@@ -77,27 +64,23 @@ export async function workerCommand(flags: WorkerFlags, version: string): Promis
   if (!confirmed.ok) return printFailure(confirmed.failure, json);
   const crew = await agentsOf(flags.agents === undefined ? [config.agent] : list(flags.agents), config);
   if (!crew.ok) return printFailure(crew.failure, json);
-  const reached = await reachTeam(top.value, flags);
-  if (!reached.ok) return printFailure(reached.failure, json);
-  const url = await remoteUrl(new Git(top.value), reached.value.settings.remote);
+  const here = await teamHere(top.value, flags);
+  if (!here.ok) return printFailure(here.failure, json);
+  const { redact, settings: team } = here.value;
+  const url = await remoteUrl(new Git(top.value), team.remote);
   if (!url.ok) return printFailure(url.failure, json);
-  const chosen = await placeIn(reached.value, flags.name);
-  if (!chosen.ok) return printFailure(chosen.failure, json);
-  const place = chosen.value;
-  const offer: Offer = {
+  const offered = {
     version,
     host: hostname(),
-    instance: place.instance,
     slots,
     agents: Object.fromEntries(crew.value.map(({ name }) => [name, accounts.value[name] ?? "default"])),
     labels: list(flags.labels).map((label) => label.toLowerCase()),
   };
-  const joined = await joinTeam(reached.value, place, offer);
+  const joined = await joinTeam(here.value, flags.name, offered);
   if (!joined.ok) return printFailure(joined.failure, json);
-  const opened = joined.value;
+  const { place, offer, team: opened } = joined.value;
   // Marks what it starts, and tells its own from its neighbours' on this machine.
   process.env.SEGNO_WORKER = place.worker;
-  const { redact } = reached.value;
   const say = (text: string): void => {
     const clean = redact(text);
     console.log(json ? JSON.stringify({ at: new Date().toISOString(), worker: place.worker, text: clean }) : clean);
@@ -126,25 +109,6 @@ export async function workerCommand(flags: WorkerFlags, version: string): Promis
   place.release();
   say("ended");
   return EXIT.done;
-}
-
-/** Asked before the queues are opened: they look after themselves from then on, and who may not work could not end them. */
-async function joinTeam(reached: Reached, place: Place, offer: Offer): Promise<Result<OpenTeam>> {
-  try {
-    await storeOf(reached, place.worker).sayAlive(offer);
-  } catch (error) {
-    await reached.database.close();
-    place.release();
-    const { settings, redact } = reached;
-    if (!mayNot(error)) return bad(connectFailure(settings.url, error, redact));
-    return refuse(
-      `The database lets nobody work as ${settings.url.user}: ${redact((error as Error).message)}`,
-      "Use a user that is a member of segno_worker (SEGNO_TEAM_USER says who this machine is); members of segno_viewer only look.",
-    );
-  }
-  const joined = await openTeamOf(reached, { worker: place.worker, supervises: true });
-  if (!joined.ok) place.release();
-  return joined;
 }
 
 /** Once: hand over. Twice: end now, with everything it started. */
@@ -185,53 +149,6 @@ async function repositoryOf(flags: WorkerFlags): Promise<Result<string>> {
         `${flags.repo} cannot be cloned: ${cloned.stderr.trim()}`,
         "Is it reachable from here, without a question?",
       );
-}
-
-const stateFolder = (): string =>
-  join(process.env.XDG_STATE_HOME ?? join(process.env.HOME ?? homedir(), ".local", "state"), "segno", "team");
-
-interface Place {
-  worker: string;
-  folder: string;
-  /** Tells it from whoever has the same name elsewhere. */
-  instance: string;
-  release: () => void;
-}
-
-const workerName = (name: string): string => name.replaceAll(/[^\w.-]+/g, "-");
-
-/** A folder of its own; one that a dead worker left is taken up again, with its clones. */
-function placeOf(repo: string, name: string): Place {
-  const base = workerName(name);
-  for (let n = 1; ; n++) {
-    const worker = n === 1 ? base : `${base}-${n}`;
-    const folder = join(stateFolder(), repo, worker);
-    const locked = takeLock(folder, "lock", worker, new Date());
-    if (locked.ok) return { worker, folder, instance: instanceOf(folder), release: () => locked.lock.release() };
-  }
-}
-
-function instanceOf(folder: string): string {
-  const path = join(folder, "instance");
-  if (!existsSync(path)) writeWhole(path, randomBytes(4).toString("hex"));
-  return readFileSync(path, "utf8").trim();
-}
-
-/** Names are unique in a team: a machine whose own is taken gets another, one that the user gave is refused. */
-async function placeIn(reached: Reached, name: string | undefined): Promise<Result<Place>> {
-  const { repo } = reached.settings;
-  const there = await storeOf(reached, "").workers();
-  const place = placeOf(repo, name ?? hostname());
-  const { worker, instance } = place;
-  if (name !== undefined && worker !== workerName(name)) {
-    place.release();
-    return refuse(`A worker ${name} is there already, on this machine.`, "Give this one another --name.");
-  }
-  const other = there.find((each) => each.worker === worker && !each.lost && each.instance !== instance);
-  if (other === undefined) return good(place);
-  place.release();
-  if (name === undefined) return good(placeOf(repo, `${hostname()}-${instance}`));
-  return refuse(`A worker ${worker} is there already, on ${other.host}.`, "Give this one another --name.");
 }
 
 /** `claude=team-a`: agents with the same account share its limits. */

@@ -8,6 +8,17 @@ const CONNECT_MS = 5_000;
 /** An answer that takes longer does not come any more: the line is cut without a word. */
 const ANSWER_MS = 10_000;
 
+/** It could not be asked, or its answer was lost: the same question may be answered later. */
+export class LineLost extends Error {
+  override readonly name = "LineLost";
+  readonly where: string;
+
+  constructor(where: string, cause: Error) {
+    super(cause.message, { cause });
+    this.where = where;
+  }
+}
+
 export class Database {
   readonly #pool: Pool;
   readonly #config: ClientConfig;
@@ -42,8 +53,12 @@ export class Database {
   }
 
   async query<Row>(sql: string, values: unknown[] = []): Promise<Row[]> {
-    const { rows } = await this.#pool.query(sql, values);
-    return rows as Row[];
+    try {
+      const { rows } = await this.#pool.query(sql, values);
+      return rows as Row[];
+    } catch (error) {
+      throw isLineLost(error) ? new LineLost(this.where, error) : error;
+    }
   }
 
   /** Which protocol the tables are made for; undefined where there are none. */
@@ -122,8 +137,9 @@ const PASSING = /^(08|57P|53|25006)/;
 const WORDS = /terminated|timeout|Connection ended|not queryable/i;
 
 /** Whether the same question may be answered later. */
-export function isLineLost(error: unknown): boolean {
+export function isLineLost(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
+  if (error instanceof LineLost) return true;
   const code = "code" in error ? String(error.code) : "";
   return LOST.has(code) || PASSING.test(code) || (code === "" && WORDS.test(error.message));
 }
