@@ -73,6 +73,13 @@ export class Queues {
     await this.#ensure(this.#nameOf("runs", NOTHING), job, job.run);
   }
 
+  /** Those that somebody conducts, or that wait for somebody. */
+  async runsOffered(): Promise<string[]> {
+    const queues = await this.#ownQueues("runs");
+    const jobs = await Promise.all(queues.map((name) => this.#boss.findJobs<RunJob>(name)));
+    return jobs.flat().flatMap(({ state, data }) => (NOT_OVER.has(state) ? [data.run] : []));
+  }
+
   async ensurePhase(job: PhaseJob, needs: Needs): Promise<void> {
     const queue = this.#nameOf("phases", needs);
     for (const other of await this.#elsewhere(queue, keyOf(job))) {

@@ -5,6 +5,7 @@ import type { Needs } from "../run/team.js";
 import { LeaseLost } from "../store/postgres/journal.js";
 import { conductTeamRun } from "./conductor.js";
 import type { Machine } from "./machine.js";
+import { offerOrphans } from "./orphans.js";
 import { workOnPhase } from "./phase-work.js";
 import type { PhaseJob, RunJob } from "./queues.js";
 import { tidyMachine } from "./tidy.js";
@@ -16,6 +17,7 @@ const MOST_CONDUCTED = 8;
 const FIRST_BACK_OFF_MS = 1_000;
 const LONGEST_BACK_OFF_MS = 60_000;
 const TIDIES_EVERY_MS = 10 * 60_000;
+const LOOKS_FOR_ORPHANS_EVERY_MS = 10_000;
 const NOTHING: Needs = { agents: [], labels: [] };
 
 /** What it can take, looked at from time to time: queues come with plans, and accounts reach their limits. */
@@ -41,6 +43,7 @@ export async function workForTeam(machine: Machine, ends: AbortSignal): Promise<
   let away = false;
   let isFull = false;
   let tidiedAt = Number.NEGATIVE_INFINITY;
+  let soughtAt = Number.NEGATIVE_INFINITY;
   const follow = (all: Set<Promise<void>>, run: string, what: string, work: Promise<void>): void => {
     busy.push(run);
     const done = work
@@ -76,6 +79,10 @@ export async function workForTeam(machine: Machine, ends: AbortSignal): Promise<
         await tidyMachine(machine, new Set(busy)).catch((error: unknown) =>
           say(`what earlier runs left here could not be removed: ${wordsOf(error)}`),
         );
+      }
+      if (performance.now() - soughtAt > LOOKS_FOR_ORPHANS_EVERY_MS) {
+        soughtAt = performance.now();
+        for (const run of await offerOrphans(machine)) say(`nobody conducts ${run}: it is offered again`);
       }
       if (performance.now() >= notBefore) {
         const run = conducted.size < MOST_CONDUCTED ? await queues.take<RunJob>(offered.runs) : undefined;

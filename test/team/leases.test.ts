@@ -3,6 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Behaviour } from "../../src/rehearsal/server.js";
+import { offerOrphans } from "../../src/team/orphans.js";
 import { eventually } from "../support/eventually.js";
 import { whyNoPostgres } from "../support/postgres.js";
 import { teamOfOne } from "../support/team-of-one.js";
@@ -35,7 +36,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lease", () => {
   test("that has grown old changes at a boundary, with a checkpoint: no task is done twice", async () => {
     const { events, done, said, workUntilOver } = await teamOfOne([{ id: "1", tasks: 8 }], {
       longestLeaseMs: 3_000,
-      behave: slowly(250),
+      behave: slowly(500),
     });
     await workUntilOver();
     expect(done, said.join("\n")).toEqual(Array.from({ length: 8 }, (_, n) => `1/1.${n + 1}`));
@@ -57,5 +58,28 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lease", () => {
     await team.workUntil("it is over", (events) => events.some(({ type }) => type === "run-completed"));
     expect(team.said.filter((line) => line.includes("takes nothing new"))).toEqual([]);
     expect(team.done).toHaveLength(6);
+  });
+
+  test("of a run that was recorded and never offered, or resumed while its conductor ended: a worker offers it", async () => {
+    const team = await teamOfOne([{ id: "1", tasks: 2 }]);
+    const { queues } = team.machine;
+    const ended = async (): Promise<void> => {
+      const job = await queues.take(await queues.within("runs", { agents: [], labels: [] }));
+      if (job !== undefined) await queues.finish(job);
+    };
+    expect(await offerOrphans(team.machine)).toEqual([]);
+    await ended();
+    await team.workUntil("a task is done", (events) => events.some(({ type }) => type === "progress-reported"));
+    expect(team.said).toContain(`nobody conducts ${team.run}: it is offered again`);
+    await team.ask("stop");
+    await team.workUntil("it has stopped", async () => (await queues.runsOffered()).length === 0);
+    expect((await team.read()).at(-1)?.type).toBe("run-stopped");
+    expect(await offerOrphans(team.machine)).toEqual([]);
+    await team.resume();
+    await ended();
+    expect(await offerOrphans(team.machine)).toEqual([team.run]);
+    await team.workUntil("it is over", (events) => events.some(({ type }) => type === "run-completed"));
+    expect(new Set(team.done)).toEqual(new Set(["1/1.1", "1/1.2"]));
+    expect(await team.machine.store.openRuns([])).toEqual([]);
   });
 });

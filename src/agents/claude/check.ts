@@ -7,7 +7,8 @@ import { MARKER, sweep } from "../processes.js";
 import { PromptQueue } from "../prompt-queue.js";
 import { bundled } from "./bundled.js";
 
-const LIMIT_MS = 20_000;
+/** It starts in a second, and in ten on a busy machine; longer where everything begins at once. */
+const LIMIT_MS = 60_000;
 
 export async function checkClaude(
   executable: string | undefined,
