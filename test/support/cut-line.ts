@@ -10,12 +10,25 @@ export interface CutLine {
   /** The next answer never arrives, or the one after so many: the question did, and then the line is cut. */
   loseNextAnswer(after?: number): void;
   lost: number;
+  /**
+   * Acts once, at the n-th question with these words in it: before it is sent, and then it never is; or as soon as it was
+   * answered, and the answer never arrives.
+   */
+  atQuestion(words: string, n: number, when: "before" | "after", act: () => void): void;
+}
+
+interface Watched {
+  words: string;
+  left: number;
+  when: "before" | "after";
+  act: () => void;
 }
 
 export async function cutLine(to: number): Promise<CutLine> {
   const pairs = new Set<Socket>();
   let isCut = false;
   let losesAfter: number | undefined;
+  let watched: Watched | undefined;
   const server = createServer((near) => {
     if (isCut) return void near.destroy();
     const far = connect(to, "127.0.0.1");
@@ -30,8 +43,29 @@ export async function cutLine(to: number): Promise<CutLine> {
       socket.on("error", end);
       socket.on("close", end);
     }
-    near.on("data", (data) => far.write(data));
+    let asked = "";
+    let acts: (() => void) | undefined;
+    near.on("data", (data) => {
+      asked += data.toString("latin1");
+      const found =
+        watched !== undefined && asked.includes(watched.words) && --watched.left === 0 ? watched : undefined;
+      // Words may come in two pieces, and are counted once.
+      asked = watched === undefined || asked.includes(watched.words) ? "" : asked.slice(-watched.words.length);
+      if (found !== undefined) {
+        watched = undefined;
+        if (found.when === "before") {
+          found.act();
+          return end();
+        }
+        acts = found.act;
+      }
+      far.write(data);
+    });
     far.on("data", (data) => {
+      if (acts !== undefined) {
+        acts();
+        return end();
+      }
       if (losesAfter === undefined || losesAfter-- > 0) return void near.write(data);
       losesAfter = undefined;
       line.lost++;
@@ -55,6 +89,9 @@ export async function cutLine(to: number): Promise<CutLine> {
     },
     loseNextAnswer: (after = 0) => {
       losesAfter = after;
+    },
+    atQuestion: (words, n, when, act) => {
+      watched = { words, left: n, when, act };
     },
   };
   return line;

@@ -42,11 +42,14 @@ export async function beginTeamRun(
     tenths = 8,
     config = "",
     slots = 2,
+    agent = "claude" as "claude" | "scripted",
+    names = NAMES,
+    charsPerTask = 1,
     env = {} as Record<string, Record<string, string>>,
     homes = {} as Record<string, string>,
   } = {},
 ): Promise<TeamRun> {
-  const team = await teamSite({ phases, agent: "claude", tenths, config });
+  const team = await teamSite({ phases, agent, tenths, charsPerTask, config });
   const hook = join(team.remote, "hooks/update");
   writeFileSync(hook, '#!/bin/sh\necho "$1 $2 $3" >> updates.log\n');
   chmodSync(hook, 0o755);
@@ -55,7 +58,7 @@ export async function beginTeamRun(
     const worker = await team.worker(machine, ["--slots", String(slots)], env[name]);
     members.set(name, { machine, worker });
   };
-  for (const name of NAMES) {
+  for (const name of names) {
     const machine = await team.machine(name, homes[name]);
     await begin(name, machine);
   }

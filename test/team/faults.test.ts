@@ -34,6 +34,14 @@ function takeovers(events: Awaited<ReturnType<typeof endsWell>>["events"], since
 }
 
 describe.skipIf(whyNoPostgres() !== undefined)("a team's run ends well", () => {
+  test("nothing happens: twelve phases on three workers, all of which have some", async () => {
+    const phases = planOf(11, 3);
+    const { redone, events } = await endsWell(await beginTeamRun(phases), phases, { redone: 0 });
+    expect(redone).toBe(0);
+    const took = events.flatMap((event) => (event.type === "phase-taken" ? [event.worker] : []));
+    expect(new Set(took)).toEqual(new Set(NAMES));
+  });
+
   test("a worker is killed", async () => {
     const team = await beginTeamRun(PHASES);
     const name = await victim(team, false);
