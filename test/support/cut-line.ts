@@ -11,16 +11,18 @@ export interface CutLine {
   loseNextAnswer(after?: number): void;
   lost: number;
   /**
-   * Acts once, at the n-th question with these words in it: before it is sent, and then it never is; or as soon as it was
-   * answered, and the answer never arrives.
+   * Acts once, at the n-th question with these words in it: before it is sent, and then it never is; as soon as it was
+   * answered, and the answer never arrives; or beside it, and nothing is lost.
    */
-  atQuestion(words: string, n: number, when: "before" | "after", act: () => void): void;
+  atQuestion(words: string, n: number, when: Moment, act: () => void): void;
 }
+
+export type Moment = "before" | "after" | "beside";
 
 interface Watched {
   words: string;
   left: number;
-  when: "before" | "after";
+  when: Moment;
   act: () => void;
 }
 
@@ -57,7 +59,8 @@ export async function cutLine(to: number): Promise<CutLine> {
           found.act();
           return end();
         }
-        acts = found.act;
+        if (found.when === "after") acts = found.act;
+        else found.act();
       }
       far.write(data);
     });

@@ -1,8 +1,9 @@
 /**
- * Whoever writes a word of each kind is killed at it: just before it is written, or just after. Somebody else goes on, and the
- * run ends like an undisturbed one. With the agent in process.
+ * Whoever writes a word of each kind is killed at it: just before it is written, or just after; or is asked to end. Somebody
+ * else goes on, and the run ends like an undisturbed one. With the agent in process.
  */
 import { afterAll, describe, expect, test } from "vitest";
+import type { Moment } from "../support/cut-line.js";
 import { whyNoPostgres } from "../support/postgres.js";
 import { beginTeamRun, endsWell, type TeamRun } from "../support/team-run.js";
 
@@ -29,10 +30,19 @@ const nameOf = (event: Event): string =>
 
 const begin = (): Promise<TeamRun> => beginTeamRun(PHASES, { ...HOW, names: [...HOW.names], tenths: 2 });
 
+/** `KILLS=beside` takes a third of it. */
+const MOMENTS = (
+  [
+    { when: "after", n: 1 },
+    { when: "before", n: 2 },
+    { when: "beside", n: 1 },
+  ] as { when: Moment; n: number }[]
+).filter(({ when }) => process.env.KILLS === undefined || process.env.KILLS === when);
+
 const took: number[] = [];
 const cells: string[] = [];
 
-async function killAt(words: string, n: number, when: "before" | "after"): Promise<void> {
+async function killAt(words: string, n: number, when: Moment): Promise<void> {
   const team = await begin();
   let killed: string | undefined;
   let at = 0;
@@ -42,13 +52,14 @@ async function killAt(words: string, n: number, when: "before" | "after"): Promi
       if (killed !== undefined) return;
       killed = name;
       at = Date.now();
-      worker.kill("SIGKILL");
+      worker.kill(when === "beside" ? "SIGTERM" : "SIGKILL");
     });
   }
-  const { events } = await endsWell(team, PHASES, { redone: 4 });
+  const { events } = await endsWell(team, PHASES, { redone: when === "beside" ? 0 : 4 });
   // Another order may have fewer of it.
   if (n === 1) expect(killed).toBeDefined();
   if (killed === undefined) return;
+  if (when === "beside") return void expect((await team.member(killed).worker.ended).code).toBe(0);
   const next = events.find(
     (event) =>
       (event.type === "run-taken" || event.type === "phase-taken") &&
@@ -68,10 +79,9 @@ describe.skipIf(whyNoPostgres() !== undefined)("whoever writes it is killed", ()
     // Whoever begins a run is no worker.
     const byWorkers = events.slice(types.indexOf("run-taken"));
     const kinds = new Map(byWorkers.map((event) => [nameOf(event), event]));
-    const waiting = [...kinds].flatMap(([name, event]) => [
-      { name, words: wordsOf(event), n: 1, when: "after" as const },
-      { name, words: wordsOf(event), n: 2, when: "before" as const },
-    ]);
+    const waiting = [...kinds].flatMap(([name, event]) =>
+      MOMENTS.map(({ when, n }) => ({ name, words: wordsOf(event), n, when })),
+    );
     const failures: string[] = [];
     const take = async (): Promise<void> => {
       for (let cell = waiting.shift(); cell !== undefined; cell = waiting.shift()) {
