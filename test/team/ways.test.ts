@@ -272,6 +272,17 @@ describe.skipIf(whyNoPostgres() !== undefined)("a team", () => {
     expect(team.done).toHaveLength(4);
   });
 
+  test("one whose branch another run works on now is not taken up again beside it", async () => {
+    const team = await teamSite({ phases: ONE });
+    const first = await begin(team, "--branch", "shared");
+    for (let n = 0; n < 2; n++) expect((await team.segno(["stop"]).ended).code).toBe(0);
+    await over(team, first, "run-stopped");
+    const second = await begin(team, "--branch", "shared");
+    const refused = await team.segno(["resume", first, "--unattended"]).ended;
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(`Run ${second} of this team works on`)]);
+    expect((await team.events()).some(({ type }) => type === "run-resumed")).toBe(false);
+  });
+
   test("two repositories in one database: workers take only what is their own's", async () => {
     const team = await teamSite({ phases: [{ id: "1", tasks: 2 }] });
     const a = await team.worker(await team.machine("a"));

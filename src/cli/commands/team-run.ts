@@ -76,14 +76,13 @@ export async function teamRunCommand(plan: string | undefined, flags: RunFlags, 
   const config = configFor(attended, { ...settings.config, permission_mode: mode.value });
   const { equipment } = realEquipment(crew.value, mode.value, config, true);
   try {
-    const other = await runInTheWay(opened.value, prepared.value, settings.config.branch);
-    if (other !== undefined && (other.sameBranch || (flags.fresh ?? flags.force) !== true))
+    const other = await runInTheWay(opened.value, { file: parsed.file, branch: settings.config.branch });
+    if (other?.sameBranch === true) return fail(onOneBranch(other.run, settings.config.branch));
+    if (other !== undefined && (flags.fresh ?? flags.force) !== true)
       return fail(
         usage(
-          other.sameBranch
-            ? `Run ${other.run} of this team works on ${settings.config.branch}: two cannot land on one branch.`
-            : `Run ${other.run} of ${parsed.file} is in progress: everything in it would be done twice.`,
-          `See how it stands: segno status ${other.run}${other.sameBranch ? "" : ". A second one all the same: --fresh"}`,
+          `Run ${other.run} of ${parsed.file} is in progress: everything in it would be done twice.`,
+          `See how it stands: segno status ${other.run}. A second one all the same: --fresh`,
         ),
       );
     const started = await startTeamRun(
@@ -114,20 +113,22 @@ export async function teamRunCommand(plan: string | undefined, flags: RunFlags, 
 /** One that is in progress on the same branch, or of the same plan. */
 async function runInTheWay(
   { store }: OpenTeam,
-  { parsed }: Prepared,
-  branch: string,
+  { file, branch }: { file: string; branch: string },
 ): Promise<{ run: string; sameBranch: boolean } | undefined> {
   const open: { run: string; sameBranch: boolean; samePlan: boolean }[] = [];
-  for (const run of (await store.list()).slice(0, NEWEST)) {
+  for (const run of await store.openRuns([])) {
     const state = stateOf((await store.read(run)).events);
     if (state?.status !== "running") continue;
-    open.push({ run, sameBranch: state.branch === branch, samePlan: state.plan.file === parsed.plan.file });
+    open.push({ run, sameBranch: state.branch === branch, samePlan: state.plan.file === file });
   }
   return open.find(({ sameBranch }) => sameBranch) ?? open.find(({ samePlan }) => samePlan);
 }
 
-/** How many of the newest runs are looked at. */
-const NEWEST = 50;
+const onOneBranch = (run: string, branch: string): Failure =>
+  usage(
+    `Run ${run} of this team works on ${branch}: two cannot land on one branch.`,
+    `See how it stands: segno status ${run}`,
+  );
 
 /** Takes up a team's run that failed or was stopped. */
 export async function teamResumeCommand(
@@ -146,13 +147,15 @@ export async function teamResumeCommand(
     const joined = await store.steer(run, reached.value.redact);
     if (joined === undefined) return printFailure({ type: "no-run", run }, json);
     const live = new LiveRun(joined.journal, joined.events);
-    const { status, plan, config: before } = live.state;
+    const { status, plan, branch, config: before } = live.state;
     if (status === "completed")
       return printFailure({ type: "nothing-to-resume", run, why: "all its phases are done" }, json);
+    const other = status === "running" ? undefined : await runInTheWay(opened.value, { file: "", branch });
+    if (other?.sameBranch === true) return printFailure(onOneBranch(other.run, branch), json);
     const attended = attendedBy(flags);
     // How the team divides the work was settled when it began.
-    const { parallel, split, branch } = before;
-    const chosen = { ...configToResume(settings.config, before), parallel, split, branch };
+    const { parallel, split } = before;
+    const chosen = { ...configToResume(settings.config, before), parallel, split, branch: before.branch };
     const mode = chosen.permission_mode;
     const config = configFor(attended, chosen);
     const crew = await findCrew(config, plan, mode ?? "listed", "user");

@@ -103,7 +103,7 @@ export async function teamStatusCommand(flags: TeamFlags): Promise<number> {
   try {
     const workers = await store.workers();
     const open = new Map<string, RunState>();
-    for (const run of (await store.list()).slice(0, NEWEST)) {
+    for (const run of (await store.openRuns([])).toReversed()) {
       const state = stateOf((await store.read(run)).events);
       if (state?.status === "running") open.set(run, state);
     }
@@ -147,9 +147,6 @@ export async function teamStatusCommand(flags: TeamFlags): Promise<number> {
     await opened.value.close();
   }
 }
-
-/** How many of the newest runs are looked at. */
-const NEWEST = 50;
 
 /** A lease is remembered after it was given back; the journal says who has what now. */
 function holds(state: RunState | undefined, scope: string, worker: string): boolean {
