@@ -132,8 +132,11 @@ const LOST = new Set([
   ...["ECONNREFUSED", "ECONNRESET", "ECONNABORTED", "EPIPE", "ETIMEDOUT"],
   ...["EHOSTUNREACH", "EHOSTDOWN", "ENETUNREACH", "ENETDOWN", "ENOTFOUND", "EAI_AGAIN"],
 ]);
-/** PostgreSQL's own errors that pass: connections, a server that shuts down, starts or only follows another, no room for more. */
-const PASSING = /^(08|57P|53|25006)/;
+/**
+ * PostgreSQL's own errors that pass: connections, somebody who was in the way, a server that shuts down, starts or only
+ * follows another, no room for more.
+ */
+const PASSING = /^(08|40|57P|53|25006)/;
 const WORDS = /terminated|timeout|Connection ended|not queryable/i;
 
 /** Whether the same question may be answered later. */
