@@ -40,7 +40,9 @@ export async function attach(
   });
   gone?.addEventListener("abort", () => setTimeout(() => end("over"), OVER_FOR_MS));
   const asked = async (act: SteerName, body: Record<string, unknown>): Promise<void> => {
-    said = (await askRun(store, run, act, body)).message;
+    // A line that is lost is no end of the screen: what was asked may be asked again.
+    const away = ({ message }: Error) => ({ message: `That could not be said: ${message}` });
+    said = (await askRun(store, run, act, body).catch(away)).message;
     tell();
   };
   const actions: Actions = {
@@ -49,7 +51,7 @@ export async function attach(
     answer: (question, answer) => void revised(question, answer).then(() => asked("answer", { question, answer })),
     openPage: async () => {
       const door = await store.address(run);
-      if (door === undefined) said = "Nobody holds this run: segno dashboard shows it.";
+      if (door === undefined) said = "It has no page on this machine now: segno dashboard shows it.";
       else {
         const link = `${door.url}/?token=${door.token}`;
         void openInBrowser(link);
@@ -68,7 +70,7 @@ export async function attach(
   let abandoned = false;
   const looking = setInterval(async () => {
     const running = view.folded?.state.status === "running";
-    const now = running && (await store.holder(run)) === undefined;
+    const now = running ? await isLeft(store, run).catch(() => abandoned) : false;
     if (now === abandoned) return;
     abandoned = now;
     tell();
@@ -127,6 +129,10 @@ export async function attach(
     process.off("uncaughtException", crashed);
   }
 }
+
+/** Nobody holds it, and nobody will by himself. */
+const isLeft = async (store: Store, run: string): Promise<boolean> =>
+  (await store.holder(run)) === undefined && !(await store.waitsForAnyone(run));
 
 /** Loaded when it is shown; the library that colours reads its own variable at that moment, and no other. */
 async function screen(): Promise<typeof showScreen> {

@@ -1,7 +1,7 @@
 /** The run a command is about: the one that was named, else the newest. */
 import { bad, good, type Result } from "../engine/failure.js";
 import type { Store } from "../store/store.js";
-import { storeHere } from "./store-here.js";
+import { sayAway, storeHere } from "./store-here.js";
 import { repositoryTop } from "./top.js";
 
 export interface FoundRun {
@@ -11,6 +11,7 @@ export interface FoundRun {
 }
 
 const SHORTEST = 4;
+const NONE = bad({ type: "no-run", run: undefined });
 
 /** By its id, or by the beginning of the id's last part where only one begins so. */
 export function runNamed(runs: readonly string[], named: string): Result<string> {
@@ -22,14 +23,16 @@ export function runNamed(runs: readonly string[], named: string): Result<string>
   return bad({ type: "usage", what: `Several runs are called ${named}.`, fix: `Name one: ${short.join(", ")}.` });
 }
 
-export async function findRun(named: string | undefined): Promise<Result<FoundRun>> {
+export async function findRun(named: string | undefined, flags: { json?: boolean } = {}): Promise<Result<FoundRun>> {
   const top = await repositoryTop();
   if (!top.ok) return top;
-  const store = await storeHere(top.value);
+  const { store, away } = await storeHere(top.value, flags);
   const runs = await store.list();
   // Where somebody works in this checkout now, that is what is meant.
   const newest = (await store.checkoutHolder())?.run ?? runs[0];
-  if (named === undefined && newest === undefined) return bad({ type: "no-run", run: undefined });
-  const run = named === undefined ? good(newest as string) : runNamed(runs, named);
+  const run = named !== undefined ? runNamed(runs, named) : newest !== undefined ? good(newest) : NONE;
+  // It may be one of those that cannot be seen now.
+  if (!run.ok && away !== undefined) return bad(away);
+  sayAway(away);
   return run.ok ? good({ top: top.value, store, run: run.value }) : run;
 }

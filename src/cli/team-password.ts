@@ -1,4 +1,7 @@
-/** A team's password: from a file that only its user can read, from ~/.pgpass, or asked for. Never from an argument or a variable. */
+/**
+ * A team's password: from a file that only its user can read (named by a flag, or by SEGNO_TEAM_PASSWORD_FILE), from ~/.pgpass,
+ * or asked for. Never from an argument or a variable.
+ */
 import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -6,12 +9,14 @@ import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { bad, good, type Result } from "../engine/failure.js";
 import type { TeamUrl } from "../store/postgres/team-url.js";
+import { EXIT } from "./exit.js";
 
 /** Empty where there is none: some servers want none. */
-export async function teamPassword(url: TeamUrl, file: string | undefined, asks: boolean): Promise<Result<string>> {
+export async function teamPassword(url: TeamUrl, flag: string | undefined, asks: boolean): Promise<Result<string>> {
+  const file = flag ?? (process.env.SEGNO_TEAM_PASSWORD_FILE || undefined);
   if (file !== undefined) {
     const read = readClosed(file);
-    return read.ok ? good(read.value.split("\n")[0] ?? "") : read;
+    return read.ok ? good(read.value.split(/\r?\n/)[0] ?? "") : read;
   }
   const pgpass = join(process.env.HOME ?? homedir(), ".pgpass");
   const known = isThere(pgpass) ? readClosed(pgpass) : undefined;
@@ -49,17 +54,21 @@ export function passwordIn(text: string, { host, port, database, user }: TeamUrl
   return undefined;
 }
 
-/** Nothing of it is shown. */
+/** Nothing of it is shown. Whoever leaves it without an answer leaves the command. */
 function askPassword(question: string): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   process.stderr.write(question);
   const terminal = createInterface({ input: process.stdin, output: silent, terminal: true });
   return new Promise((resolve) => {
+    let isAnswered = false;
     terminal.question("", (answer) => {
-      terminal.close();
+      isAnswered = true;
       process.stderr.write("\n");
       resolve(answer);
+      terminal.close();
     });
-    terminal.on("close", () => resolve(""));
+    terminal.on("close", () => {
+      if (!isAnswered) process.exit(EXIT.interrupted);
+    });
   });
 }

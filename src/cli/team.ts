@@ -133,7 +133,7 @@ export async function openTeamOf(
 
 /** `remote`: the name of one of the clone's remotes, or a URL itself. */
 export async function remoteUrl(git: Git, remote: string): Promise<Result<string>> {
-  if (/[:/]/.test(remote)) return withoutSecret(remote);
+  if (/^-|[:/]/.test(remote)) return withoutSecret(remote);
   const found = await git.attempt(["remote", "get-url", remote]);
   if (found.ok) return withoutSecret(found.stdout.trim());
   return bad(
@@ -143,6 +143,8 @@ export async function remoteUrl(git: Git, remote: string): Promise<Result<string
 
 /** git itself shows a URL to whoever reads the list of processes. */
 export async function withoutSecret(url: string): Promise<Result<string>> {
+  // git would take it for one of its options, and some of those are commands to run.
+  if (url.startsWith("-")) return bad(usage(`"${url}" is no git remote.`, "Correct remote in .segno/team.yaml."));
   if (!URL.canParse(url)) return good(url);
   const { protocol, host, pathname, username, password } = new URL(url);
   const isToken = username !== "" && protocol !== "ssh:" && (await findSecrets("url", url)).length > 0;
@@ -195,13 +197,18 @@ export function connectFailure(url: TeamUrl, error: unknown, redact: Redact): Fa
   if (code === "28P01" || code === "28000" || /password/i.test(message))
     return usage(
       `${place} refuses ${url.user}: ${redact(message)}`,
-      "Put host:port:database:user:password into ~/.pgpass (chmod 600), or name a file with --password-file.",
+      "Put host:port:database:user:password into ~/.pgpass (chmod 600), or name a file: SEGNO_TEAM_PASSWORD_FILE=… (chmod 600, too).",
     );
   if (code === "3D000") return usage(`There is no database ${url.database} at ${place}.`, `createdb ${url.database}`);
   if (mayNot(error))
     return usage(
       `${url.user} may not do that: ${redact(message)}`,
       "The database's owner runs segno team init; who works is let in with: GRANT segno_worker TO …",
+    );
+  if (/certificate|self-signed|altnames|issuer/i.test(message))
+    return usage(
+      `${place} does not prove who it is: ${redact(message)}`,
+      "With an authority of your own add &sslrootcert=FILE to the URL; the certificate must be for the name that the URL has.",
     );
   if (error instanceof NotEncrypted) return usage(redact(message), "Switch TLS on in the server, and try again.");
   if (code === "ENOENT")

@@ -40,6 +40,12 @@ export const stateFolder = (): string =>
 
 /** `name`: what the user calls it. */
 export function placeIn(repo: string, there: readonly SeenWorker[], name: string | undefined): Result<Place> {
+  if (name !== undefined && !/[A-Za-z0-9]/.test(name))
+    return bad({
+      type: "usage",
+      what: `"${name}" is no name for a worker.`,
+      fix: "Use letters and digits: --name rack-1",
+    });
   const place = placeOf(repo, name ?? hostname());
   const { worker, instance } = place;
   if (name !== undefined && worker !== workerName(name)) {

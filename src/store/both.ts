@@ -51,6 +51,10 @@ export class BothStores implements Store {
     return (await this.#of(run)).holder(run);
   }
 
+  async waitsForAnyone(run: string): Promise<boolean> {
+    return (await this.#of(run)).waitsForAnyone(run);
+  }
+
   checkoutHolder(): Promise<Holder | undefined> {
     return this.#here.checkoutHolder();
   }

@@ -129,6 +129,10 @@ export class FileStore implements Store {
     return holderOf(this.#folder(run), RUN_LOCK);
   }
 
+  async waitsForAnyone(): Promise<boolean> {
+    return false;
+  }
+
   async checkoutHolder(): Promise<Holder | undefined> {
     return holderOf(this.#places.own, CHECKOUT_LOCK);
   }

@@ -80,6 +80,8 @@ export interface Store {
   lock(run: string): Promise<Locked>;
   /** Who holds it now, if anyone alive does. */
   holder(run: string): Promise<Holder | undefined>;
+  /** Whether a run that nobody holds waits for whoever comes, as a team's does: elsewhere it was left, and is taken up by hand. */
+  waitsForAnyone(run: string): Promise<boolean>;
   /** Who works in this checkout now, if anyone alive does. */
   checkoutHolder(): Promise<Holder | undefined>;
   create(run: string, lease: Lease): Promise<Journal>;

@@ -52,12 +52,12 @@ type Leaving = keyof typeof LEAVES_WITHIN_MS;
 /** By then it ends, even if the remote cannot be reached: what it could not send is done again by others. */
 const GIVES_UP_AFTER_MS = 55_000;
 
-/** Aborted so long after the other one was. */
-function after(signal: AbortSignal, ms: number): AbortSignal {
+/** Aborted so long after the other one was, unless that does not matter any more. */
+function after(signal: AbortSignal, ms: number, forgotten: AbortSignal): AbortSignal {
   const later = new AbortController();
   const begin = (): void => void setTimeout(() => later.abort(), ms).unref();
   if (signal.aborted) begin();
-  else signal.addEventListener("abort", begin, { once: true });
+  else signal.addEventListener("abort", begin, { once: true, signal: forgotten });
   return later.signal;
 }
 
@@ -99,7 +99,8 @@ async function workUnder(
   const clone = await workClone(machine);
   const onTrouble = (why: string): void => run.warn(`${worker}: the git remote ${why}`, phase);
   const { branch, head } = run.state;
-  const signal = AbortSignal.any([lease.lost, after(ends, GIVES_UP_AFTER_MS)]);
+  const left = new AbortController();
+  const signal = AbortSignal.any([lease.lost, after(ends, GIVES_UP_AFTER_MS, left.signal)]);
   const remote = new TeamRemote({ git: clone, url, run: id, branch, epoch, signal, onTrouble });
   await remote.fetch();
   const git = await runCheckout(clone, machine.folder, id, head);
@@ -140,6 +141,7 @@ async function workUnder(
       isEnded = true;
     }
   } finally {
+    left.abort();
     if (!isEnded) await endAll();
     warden.dismiss();
     clock.stop();

@@ -154,9 +154,14 @@ export class Queues {
 
   /** What waits for somebody, by queue. */
   async waiting(): Promise<{ queue: string; jobs: number; held: number }[]> {
-    const all = await this.#boss.getQueues();
-    const own = all.filter(({ name }) => name.split(".")[0]?.endsWith(`-${word(this.#repo)}`));
-    return own.map(({ name, queuedCount, activeCount }) => ({ queue: name, jobs: queuedCount, held: activeCount }));
+    const own = [...(await this.#ownQueues("runs")), ...(await this.#ownQueues("phases"))];
+    return Promise.all(
+      own.map(async (queue) => {
+        const open = (await this.#boss.findJobs(queue)).filter(({ state }) => NOT_OVER.has(state));
+        const held = open.filter(({ state }) => state === "active").length;
+        return { queue, jobs: open.length - held, held };
+      }),
+    );
   }
 
   /** A sign of life; false where somebody else has it now. */

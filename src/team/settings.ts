@@ -1,6 +1,6 @@
 /** `.segno/team.yaml`: where a repository's team runs are kept, and by which remote its code travels. Meant to be committed. */
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { parse, stringify } from "yaml";
 import { writeWhole } from "../store/atomic.js";
 import { type ReadUrl, readTeamUrl, type TeamUrl, type UrlProblem } from "../store/postgres/team-url.js";
@@ -22,6 +22,8 @@ export type ReadSettings =
 
 const FILE = join(".segno", "team.yaml");
 const NAME = /^[\w-]+$/;
+/** What all clones may call a repository. */
+export const isName = (text: string): boolean => NAME.test(text);
 
 export const teamFile = (top: string): string => join(top, FILE);
 
@@ -44,16 +46,19 @@ export function readTeamSettings(top: string, own: OwnWords): ReadSettings {
   const { repo, remote = "origin", ...rest } = (said ?? {}) as Record<string, unknown>;
   const database = own.database ?? rest.database;
   if (typeof database !== "string") return shape("database is missing: a URL like postgres://user@host/db");
-  if (typeof repo !== "string" || !NAME.test(repo)) return shape("repo is missing, or no word: letters, digits and -");
+  if (typeof repo !== "string" || !isName(repo)) return shape("repo is missing, or no word: letters, digits and -");
   if (typeof remote !== "string") return shape("remote is no text: the name of a git remote");
-  const read = urlOf(database, own.user);
+  const read = urlOf(top, database, own.user);
   if (!read.ok) return { type: "bad", file: FILE, problem: read.problem };
   return { type: "read", settings: { url: read.url, database, repo, remote } };
 }
 
-function urlOf(database: string, user: string | undefined): ReadUrl {
+/** A file that it names is meant from the repository's top, wherever in it somebody is. */
+export function urlOf(top: string, database: string, user?: string): ReadUrl {
   const read = readTeamUrl(database);
-  return read.ok && user !== undefined ? { ok: true, url: { ...read.url, user } } : read;
+  if (!read.ok) return read;
+  const ca = read.url.ca === undefined ? undefined : resolve(top, read.url.ca);
+  return { ok: true, url: { ...read.url, ca, user: user ?? read.url.user } };
 }
 
 const HEAD = `# Runs of the whole team: segno run PLAN.md --team, segno worker, segno team status. Commit this file; it holds no password.

@@ -72,10 +72,12 @@ export class Runs {
     const rows: RunRow[] = [];
     for (const run of await this.#store.list()) {
       const version = await this.#store.version(run);
-      const live = (await this.#store.holder(run)) !== undefined;
+      const isHeld = (await this.#store.holder(run)) !== undefined;
       const known = this.#rows.get(run);
       const row = known?.version === version ? known.row : await this.#rowOf(run);
       if (row === undefined) continue;
+      const goesOn = row.status === "running" || row.status === "paused";
+      const live = isHeld || (goesOn && (await this.#store.waitsForAnyone(run)));
       this.#rows.set(run, { version, row });
       rows.push({ ...row, live });
     }

@@ -92,6 +92,10 @@ export class MemoryStore implements Store {
     return this.#of(run).holder;
   }
 
+  async waitsForAnyone(): Promise<boolean> {
+    return false;
+  }
+
   async checkoutHolder(): Promise<Holder | undefined> {
     return [...this.#runs.values()].find(({ holder }) => holder !== undefined)?.holder;
   }

@@ -17,7 +17,7 @@ export async function answerCommand(words: string[], flags: { json?: boolean }):
   const json = flags.json === true;
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
-  const store = await storeHere(top.value, flags);
+  const { store, away } = await storeHere(top.value, flags);
   const [first] = words;
   const named = words.length > 1 && first !== undefined ? runNamed(await store.list(), first) : undefined;
   const rest = named?.ok === true ? words.slice(1) : words;
@@ -25,6 +25,7 @@ export async function answerCommand(words: string[], flags: { json?: boolean }):
   const live = await liveRun(store);
   const run =
     named?.ok === true ? named.value : (live ?? (await findInterrupted(store, { top: top.value }, new Date()))?.run);
+  if (run === undefined && away !== undefined) return printFailure(away, json);
   if (run === undefined) return say(json, false, "No run is in progress or interrupted here, so nothing is asked.");
   const read = await readRun(store, run);
   if (!read.ok) return printFailure(read.failure, json);

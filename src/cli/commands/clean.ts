@@ -2,6 +2,8 @@
 import { readRun } from "../../engine/resume.js";
 import { Git } from "../../git/git.js";
 import { dropRefs } from "../../git/refs.js";
+import type { RunEvent } from "../../run/event.js";
+import type { RunState } from "../../run/state.js";
 import { FileStore } from "../../store/file.js";
 import type { Store } from "../../store/store.js";
 import { EXIT } from "../exit.js";
@@ -24,6 +26,10 @@ function readAge(text: string): number | undefined {
   const [, count = "", unit = ""] = /^(\d+)([hdw])$/.exec(text) ?? [];
   return unit === "" ? undefined : Number(count) * UNITS[unit as keyof typeof UNITS];
 }
+
+/** A team's phases are committed on branches of their own; one that was skipped is in no other. */
+const hasSkippedCommits = (events: readonly RunEvent[], { phases }: RunState): boolean =>
+  events.some((event) => event.type === "commit-made" && phases.get(event.phase)?.step === "skipped");
 
 interface Limits {
   /** In milliseconds. */
@@ -87,8 +93,9 @@ async function cleanStore(
       continue;
     }
     if (flags.dryRun !== true) {
-      await dropItsRefs(run);
+      // Who may not remove it drops nothing.
       await store.remove(run);
+      await dropItsRefs(run);
     }
     removed.push(run);
   }
@@ -113,6 +120,8 @@ async function whyKept(
   if (state.status !== "completed") return `it is ${state.status}`;
   if (flags.snapshots !== true && events.some((event) => event.type === "commit-made" && event.ref !== undefined))
     return "it has snapshots that are on no branch (--snapshots removes them)";
+  if (flags.snapshots !== true && state.team !== undefined && hasSkippedCommits(events, state))
+    return "commits of phases that were skipped are on no branch (--snapshots removes them)";
   if (index < newest) return `it is among the newest ${newest} (--keep)`;
   return Date.now() - Date.parse(events.at(-1)?.at ?? "") < age ? `it is younger than ${flags.olderThan}` : undefined;
 }

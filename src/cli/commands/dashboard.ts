@@ -6,7 +6,7 @@ import { openInBrowser } from "../browser.js";
 import { EXIT } from "../exit.js";
 import { findRun } from "../found-run.js";
 import { printFailure } from "../print-failure.js";
-import { storeHere } from "../store-here.js";
+import { sayAway, storeHere } from "../store-here.js";
 import { repositoryTop } from "../top.js";
 
 export interface DashboardFlags {
@@ -19,14 +19,14 @@ export async function dashboardCommand(named: string | undefined, flags: Dashboa
   const json = flags.json === true;
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
-  const found = named === undefined ? undefined : await findRun(named);
+  const found = named === undefined ? undefined : await findRun(named, flags);
   if (found !== undefined && !found.ok) return printFailure(found.failure, json);
   const port = Number(flags.port ?? 0);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     return printFailure({ type: "usage", what: `${flags.port} is no port.`, fix: "Give a number up to 65535." }, json);
-  const dashboard = await openDashboard(await storeHere(top.value, flags), new Git(top.value), port).catch(
-    (error: NodeJS.ErrnoException) => error,
-  );
+  const { store, away } = await storeHere(top.value, flags);
+  if (named === undefined) sayAway(away);
+  const dashboard = await openDashboard(store, new Git(top.value), port).catch((error: NodeJS.ErrnoException) => error);
   if (dashboard instanceof Error)
     return printFailure(
       {

@@ -21,7 +21,7 @@ type Finished = FactOf<"gate-finished"> & RunEvent;
 
 export async function gateCommand(name: string | undefined, flags: GateFlags): Promise<number> {
   const json = flags.json === true;
-  const found = await findRun(flags.of);
+  const found = await findRun(flags.of, flags);
   if (!found.ok) return printFailure(found.failure, json);
   const { store, run, top } = found.value;
   const read = await readRun(store, run);

@@ -36,7 +36,7 @@ interface Found {
 }
 
 async function find(run: string | undefined, phase: string | undefined, json: boolean): Promise<Found | number> {
-  const named = await findRun(run);
+  const named = await findRun(run, { json });
   if (!named.ok) return printFailure(named.failure, json);
   const { top, store, run: id } = named.value;
   const read = await readRun(store, id);

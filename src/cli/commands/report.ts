@@ -16,7 +16,7 @@ export interface ReportFlags {
 }
 
 export async function reportCommand(named: string | undefined, flags: ReportFlags): Promise<number> {
-  const found = await findRun(named);
+  const found = await findRun(named, flags);
   if (!found.ok) return printFailure(found.failure, flags.json === true);
   const { top, store, run } = found.value;
   const runs = new Runs(store, new Git(top));

@@ -38,7 +38,7 @@ export async function resumeCommand(run: string | undefined, flags: ResumeFlags)
   if (run === undefined) {
     const found = await findInterrupted(store, { top: top.value }, new Date());
     if (found === undefined) {
-      const teams = await stoppedOfTeam(store, top.value);
+      const teams = await stoppedOfTeam(store, top.value, json);
       if (teams !== undefined) return printFailure(teams, json);
       return printFailure({ type: "nothing-to-resume", run: undefined, why: "no run is interrupted" }, json);
     }
@@ -46,8 +46,8 @@ export async function resumeCommand(run: string | undefined, flags: ResumeFlags)
   }
   const named = runNamed(await store.list(), run);
   if (!named.ok) {
-    const teams = await findRun(run);
-    if (!teams.ok) return printFailure(named.failure, json);
+    const teams = await findRun(run, flags);
+    if (!teams.ok) return printFailure(teams.failure, json);
     return (await import("./team-run.js")).teamResumeCommand(teams.value.run, top.value, settings.value, flags);
   }
   const read = await readRun(store, named.value);
@@ -58,8 +58,9 @@ export async function resumeCommand(run: string | undefined, flags: ResumeFlags)
 const NEWEST = 20;
 
 /** A run of the whole team is taken up by its name only: it may be somebody else's. */
-async function stoppedOfTeam(here: Store, top: string): Promise<Failure | undefined> {
-  const all = await storeHere(top);
+async function stoppedOfTeam(here: Store, top: string, json: boolean): Promise<Failure | undefined> {
+  const { store: all, away } = await storeHere(top, { json });
+  if (away !== undefined) return away;
   const own = new Set(await here.list());
   for (const run of (await all.list()).filter((each) => !own.has(each)).slice(0, NEWEST)) {
     const read = await readRun(all, run);

@@ -11,7 +11,7 @@ import { Runs } from "../../web/runs.js";
 import { EXIT } from "../exit.js";
 import { findRun } from "../found-run.js";
 import { printFailure } from "../print-failure.js";
-import { storeHere } from "../store-here.js";
+import { sayAway, storeHere } from "../store-here.js";
 import { repositoryTop } from "../top.js";
 
 export async function runsCommand(flags: { json?: boolean; rehearsals?: boolean }): Promise<number> {
@@ -19,7 +19,10 @@ export async function runsCommand(flags: { json?: boolean; rehearsals?: boolean 
   if (flags.rehearsals === true) return listRehearsals(json);
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
-  const rows = await new Runs(await storeHere(top.value, flags), new Git(top.value)).list();
+  const { store, away } = await storeHere(top.value, flags);
+  const rows = await new Runs(store, new Git(top.value)).list();
+  if (rows.length === 0 && away !== undefined) return printFailure(away, json);
+  sayAway(away);
   if (json) console.log(JSON.stringify(rows));
   else if (rows.length === 0) console.log("No run yet. Begin one with: segno run PLAN.md");
   else
@@ -37,7 +40,7 @@ export async function runsCommand(flags: { json?: boolean; rehearsals?: boolean 
         ]),
       ),
     );
-  return EXIT.done;
+  return away === undefined ? EXIT.done : EXIT.tryAgain;
 }
 
 async function listRehearsals(json: boolean): Promise<number> {
@@ -73,7 +76,7 @@ export interface LogsFlags {
 }
 
 export async function logsCommand(named: string | undefined, flags: LogsFlags): Promise<number> {
-  const found = await findRun(named);
+  const found = await findRun(named, flags);
   if (!found.ok) return printFailure(found.failure, flags.json === true);
   const print = (event: RunEvent): void => {
     if (flags.phase !== undefined && !("phase" in event && event.phase === flags.phase)) return;

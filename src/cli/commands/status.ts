@@ -13,7 +13,7 @@ export async function statusCommand(
   flags: { json?: boolean; context?: boolean },
 ): Promise<number> {
   const json = flags.json === true;
-  const found = await findRun(run);
+  const found = await findRun(run, flags);
   if (!found.ok) return printFailure(found.failure, json);
   const { store, run: named } = found.value;
   const read = await store.read(named);
@@ -28,7 +28,9 @@ export async function statusCommand(
   const figures = figuresOf(view.board);
   const goesOn = figures.status === "running" || figures.status === "paused";
   // Whoever conducted it died, and nobody has taken it up.
-  const interrupted = goesOn && (await store.holder(named)) === undefined;
+  const isHeld = !goesOn || (await store.holder(named)) !== undefined;
+  const waits = !isHeld && (await store.waitsForAnyone(named));
+  const interrupted = !isHeld && !waits;
   if (json) {
     const { run: id, plan, status, phases, questions } = figures;
     const asked = questions.length > 0 ? { questions } : {};
@@ -37,6 +39,7 @@ export async function statusCommand(
     console.log(
       `${figures.title} (${figures.plan}): ${interrupted ? "interrupted" : figures.status}, run ${figures.run}\n\n${summaryTable(figures, process.stdout.columns)}`,
     );
+    if (waits) console.log("\nNobody conducts it now: it waits for a worker. Start one, on any machine: segno worker");
     if (interrupted) console.log(`\nNobody conducts it any more. Go on with: segno resume ${figures.run}`);
     for (const phase of figures.phases)
       if (phase.failure !== undefined) console.log(`\n${failureLines(phase, figures).join("\n")}`);

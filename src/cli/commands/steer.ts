@@ -22,11 +22,12 @@ export async function steerCommand(act: Act, flags: SteerFlags): Promise<number>
   const json = flags.json === true;
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
-  const store = await storeHere(top.value, flags);
+  const { store, away } = await storeHere(top.value, flags);
   const meant = await runMeant(store, flags.run);
-  if (!meant.ok) return printFailure(meant.failure, json);
+  if (!meant.ok) return printFailure(away ?? meant.failure, json);
   const live = meant.value;
   if (live !== undefined) return askAndSay(store, live, act, {}, json);
+  if (away !== undefined) return printFailure(away, json);
   const left = await findInterrupted(store, { top: top.value }, new Date());
   return say(
     json,
@@ -41,11 +42,12 @@ export async function skipCommand(phase: string, flags: SteerFlags): Promise<num
   const json = flags.json === true;
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
-  const store = await storeHere(top.value, flags);
+  const { store, away } = await storeHere(top.value, flags);
   const meant = await runMeant(store, flags.run);
-  if (!meant.ok) return printFailure(meant.failure, json);
+  if (!meant.ok) return printFailure(away ?? meant.failure, json);
   const live = meant.value;
   if (live !== undefined) return askAndSay(store, live, "skip", { phase }, json);
+  if (away !== undefined) return printFailure(away, json);
   const left = await findInterrupted(store, { top: top.value }, new Date());
   if (left === undefined) return say(json, false, "No run is in progress or interrupted here.");
   // Nobody holds the run: what is asked is written into its journal for whoever takes it up again.

@@ -1,16 +1,18 @@
 /** `run --team`: begins a run that the whole team works on, and shows it; whoever conducts it is elsewhere. */
 import { hostname } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import { agentsOf } from "../../engine/crew-of.js";
 import { bad, type Failure, good, type Result } from "../../engine/failure.js";
 import { LiveRun } from "../../engine/live-run.js";
 import { planOptions } from "../../engine/plan-options.js";
-import { stateOf } from "../../engine/resume.js";
 import { type Prepared, preparePlan } from "../../engine/start.js";
 import type { Git } from "../../git/git.js";
 import { isDone } from "../../plan/model.js";
 import { selectPhases } from "../../plan/select.js";
+import { isLineLost } from "../../store/postgres/database.js";
+import type { PgStore } from "../../store/postgres/store.js";
 import type { OpenTeam } from "../../team/open.js";
-import { resumeTeamRun, startTeamRun } from "../../team/start.js";
+import { inTheWay, inTurn, offer, resumeTeamRun, startTeamRun } from "../../team/start.js";
 import { RunView } from "../../view/board.js";
 import { isOverAfter } from "../../view/lines.js";
 import { figuresOf } from "../../view/report.js";
@@ -30,7 +32,7 @@ import { eventPrinter } from "../print.js";
 import { printFailure } from "../print-failure.js";
 import { hasScreen } from "../screen.js";
 import type { Settings } from "../settings.js";
-import { openTeamOf, reachTeam, remoteUrl } from "../team.js";
+import { connectFailure, openTeamOf, type Reached, reachTeam, remoteUrl } from "../team.js";
 import type { RunFlags } from "./run.js";
 
 const usage = (what: string, fix: string): Failure => ({ type: "usage", what, fix });
@@ -76,15 +78,11 @@ export async function teamRunCommand(plan: string | undefined, flags: RunFlags, 
   const config = configFor(attended, { ...settings.config, permission_mode: mode.value });
   const { equipment } = realEquipment(crew.value, mode.value, config, true);
   try {
-    const other = await runInTheWay(opened.value, { file: parsed.file, branch: settings.config.branch });
-    if (other?.sameBranch === true) return fail(onOneBranch(other.run, settings.config.branch));
-    if (other !== undefined && (flags.fresh ?? flags.force) !== true)
-      return fail(
-        usage(
-          `Run ${other.run} of ${parsed.file} is in progress: everything in it would be done twice.`,
-          `See how it stands: segno status ${other.run}. A second one all the same: --fresh`,
-        ),
-      );
+    const fresh = (flags.fresh ?? flags.force) === true;
+    // Asked before the project's checks are tried, which may take long; and once more when it is its turn.
+    const plan = fresh ? undefined : parsed.file;
+    const other = await inTheWay(opened.value.store, { branch: settings.config.branch, plan });
+    if (other !== undefined) return fail(other);
     const started = await startTeamRun(
       { url: url.value, store: opened.value.store, queues: opened.value.queues, redact },
       prepared.value,
@@ -96,6 +94,7 @@ export async function teamRunCommand(plan: string | undefined, flags: RunFlags, 
         allowDirty: flags.allowDirty === true,
         only: selected.ids,
         force: flags.force,
+        fresh,
         attended: attended === "here",
         format: format.value,
         choose: chooseChecks(config, attended, json),
@@ -105,30 +104,13 @@ export async function teamRunCommand(plan: string | undefined, flags: RunFlags, 
     );
     if (!started.ok) return fail(started.failure);
     return await show(opened.value, started.value, prepared.value, flags);
+  } catch (error) {
+    if (!isLineLost(error)) throw error;
+    return fail(connectFailure(reached.value.settings.url, error, redact));
   } finally {
     await opened.value.close();
   }
 }
-
-/** One that is in progress on the same branch, or of the same plan. */
-async function runInTheWay(
-  { store }: OpenTeam,
-  { file, branch }: { file: string; branch: string },
-): Promise<{ run: string; sameBranch: boolean } | undefined> {
-  const open: { run: string; sameBranch: boolean; samePlan: boolean }[] = [];
-  for (const run of await store.openRuns([])) {
-    const state = stateOf((await store.read(run)).events);
-    if (state?.status !== "running") continue;
-    open.push({ run, sameBranch: state.branch === branch, samePlan: state.plan.file === file });
-  }
-  return open.find(({ sameBranch }) => sameBranch) ?? open.find(({ samePlan }) => samePlan);
-}
-
-const onOneBranch = (run: string, branch: string): Failure =>
-  usage(
-    `Run ${run} of this team works on ${branch}: two cannot land on one branch.`,
-    `See how it stands: segno status ${run}`,
-  );
 
 /** Takes up a team's run that failed or was stopped. */
 export async function teamResumeCommand(
@@ -144,14 +126,35 @@ export async function teamResumeCommand(
   if (!opened.ok) return printFailure(opened.failure, json);
   try {
     const { store, queues } = opened.value;
-    const joined = await store.steer(run, reached.value.redact);
-    if (joined === undefined) return printFailure({ type: "no-run", run }, json);
-    const live = new LiveRun(joined.journal, joined.events);
+    const taken = await inTurn(store, () => takeUp(reached.value, store, run, settings, flags));
+    if (!taken.ok) return printFailure(taken.failure, json);
+    await offer(queues, run);
+    return await show(opened.value, run, undefined, flags);
+  } catch (error) {
+    if (!isLineLost(error)) throw error;
+    return printFailure(connectFailure(reached.value.settings.url, error, reached.value.redact), json);
+  } finally {
+    await opened.value.close();
+  }
+}
+
+/** One that goes on already is only shown. */
+async function takeUp(
+  { redact }: Pick<Reached, "redact">,
+  store: PgStore,
+  run: string,
+  settings: Settings,
+  flags: RunFlags,
+): Promise<Result<void>> {
+  const joined = await store.steer(run, redact);
+  if (joined === undefined) return bad({ type: "no-run", run });
+  const live = new LiveRun(joined.journal, joined.events);
+  try {
     const { status, plan, branch, config: before } = live.state;
-    if (status === "completed")
-      return printFailure({ type: "nothing-to-resume", run, why: "all its phases are done" }, json);
-    const other = status === "running" ? undefined : await runInTheWay(opened.value, { file: "", branch });
-    if (other?.sameBranch === true) return printFailure(onOneBranch(other.run, branch), json);
+    if (status === "running") return good(undefined);
+    if (status === "completed") return bad({ type: "nothing-to-resume", run, why: "all its phases are done" });
+    const other = await inTheWay(store, { branch, plan: plan.file });
+    if (other !== undefined) return bad(other);
     const attended = attendedBy(flags);
     // How the team divides the work was settled when it began.
     const { parallel, split } = before;
@@ -159,14 +162,12 @@ export async function teamResumeCommand(
     const mode = chosen.permission_mode;
     const config = configFor(attended, chosen);
     const crew = await findCrew(config, plan, mode ?? "listed", "user");
-    if (!crew.ok) return printFailure(crew.failure, json);
+    if (!crew.ok) return crew;
     const { equipment } = realEquipment(crew.value, mode ?? "listed", config, true);
-    if (status !== "running") await resumeTeamRun(live, config, attended === "here", agentsOf(equipment));
-    await live.close();
-    await queues.ensureRun({ run });
-    return await show(opened.value, run, undefined, flags);
+    await resumeTeamRun(live, config, attended === "here", agentsOf(equipment));
+    return good(undefined);
   } finally {
-    await opened.value.close();
+    await live.close();
   }
 }
 
@@ -174,7 +175,8 @@ export async function teamResumeCommand(
 async function show(team: OpenTeam, run: string, prepared: Prepared | undefined, flags: RunFlags): Promise<number> {
   const json = flags.json === true;
   const { store } = team;
-  const workers = (await store.workers()).filter(({ lost }) => !lost);
+  // It has begun, whatever becomes of the line now.
+  const workers = (await patiently(() => store.workers())).filter(({ lost }) => !lost);
   if (!json) {
     console.log(`Run ${run} is the team's now, on branch ${(await branchOf(team, run)) ?? ""}.`);
     if (workers.length === 0) console.log("No worker is there yet. Start one, on any machine: segno worker");
@@ -188,22 +190,29 @@ async function show(team: OpenTeam, run: string, prepared: Prepared | undefined,
   }
   const top = prepared?.repository.git.top ?? process.cwd();
   if (hasScreen(flags)) await attach({ store, run, top }, { canDetach: true, untilOver: true, ownsRun: false });
-  else await printUntilOver(team, run, json);
+  else if (!(await printUntilOver(team, run, json))) {
+    console.error(
+      `\nRun ${run} goes on without this terminal: segno watch ${run} shows it, segno stop --run ${run} stops it.`,
+    );
+    return EXIT.interrupted;
+  }
   const view = new RunView();
-  for (const event of (await store.read(run)).events) view.take(event);
+  for (const event of (await patiently(() => store.read(run))).events) view.take(event);
   if (view.board === undefined || view.folded === undefined) return EXIT.done;
   const { state } = view.folded;
+  // The user left the screen.
   if (state.status === "running") return EXIT.done;
   if (!json) printSummary(figuresOf(view.board), { top, journal: store.where(run) });
   return exitCode(state);
 }
 
 async function branchOf({ store }: OpenTeam, run: string): Promise<string | undefined> {
-  const [first] = (await store.read(run)).events;
+  const [first] = (await patiently(() => store.read(run))).events;
   return first?.type === "run-started" ? first.branch : undefined;
 }
 
-async function printUntilOver({ store }: OpenTeam, run: string, json: boolean): Promise<void> {
+/** Whether it came to its end; the user may leave before. */
+async function printUntilOver({ store }: OpenTeam, run: string, json: boolean): Promise<boolean> {
   const view = new RunView();
   const print = eventPrinter(json, view);
   let over = false;
@@ -219,6 +228,21 @@ async function printUntilOver({ store }: OpenTeam, run: string, json: boolean): 
       if (over) resolve();
     });
   });
+  return over;
+}
+
+const PATIENCE_MS = 30_000;
+const AGAIN_MS = 500;
+
+/** Looks again while the line is lost. */
+async function patiently<T>(look: () => Promise<T>): Promise<T> {
+  for (const until = performance.now() + PATIENCE_MS; ; await sleep(AGAIN_MS)) {
+    try {
+      return await look();
+    } catch (error) {
+      if (!isLineLost(error) || performance.now() > until) throw error;
+    }
+  }
 }
 
 /** What everybody builds on is moved only where the user says so. */

@@ -1,23 +1,26 @@
 /** `team init`, `team status`: a database that many machines work with, and who does what there. */
 import { hostname } from "node:os";
+import type { Failure } from "../../engine/failure.js";
 import { stateOf } from "../../engine/resume.js";
 import { Git } from "../../git/git.js";
 import type { RunState } from "../../run/state.js";
 import { clientConfig } from "../../store/postgres/connect.js";
 import type { SeenWorker } from "../../store/postgres/store.js";
-import { readTeamUrl } from "../../store/postgres/team-url.js";
+import type { TeamUrl } from "../../store/postgres/team-url.js";
 import { initTeam, VIEWER_ROLE, WORKER_ROLE } from "../../team/init.js";
-import { writeTeamSettings } from "../../team/settings.js";
+import { isName, urlOf, writeTeamSettings } from "../../team/settings.js";
 import { table } from "../../view/table.js";
 import { EXIT } from "../exit.js";
 import { printFailure } from "../print-failure.js";
 import {
   connectFailure,
+  mayNot,
   openTeamOf,
   otherProtocol,
   reachDatabase,
   reachTeam,
   remoteUrl,
+  settingsHere,
   type TeamFlags,
   urlFailure,
   withoutSecret,
@@ -33,12 +36,24 @@ export async function teamInitCommand(url: string, flags: InitFlags): Promise<nu
   const json = flags.json === true;
   const top = await repositoryTop();
   if (!top.ok) return printFailure(top.failure, json);
-  const read = readTeamUrl(url);
+  const read = urlOf(top.value, url);
   if (!read.ok) return printFailure(urlFailure(read.problem), json);
+  // Made once more, it keeps what it was called: runs and workers are under that name.
+  const before = settingsHere(top.value);
+  const known = before.ok ? before.value : undefined;
+  if (flags.name !== undefined && !isName(flags.name))
+    return printFailure(
+      {
+        type: "usage",
+        what: `"${flags.name}" is no name for a repository.`,
+        fix: "Use letters, digits, - and _ only: --name my-app",
+      },
+      json,
+    );
   const git = new Git(top.value);
-  const remote = flags.remote ?? "origin";
-  const known = await git.attempt(["remote", "get-url", remote]);
-  if (!known.ok && !/[:/]/.test(remote))
+  const remote = flags.remote ?? known?.remote ?? "origin";
+  const named = await git.attempt(["remote", "get-url", remote]);
+  if (!named.ok && !/[:/]/.test(remote))
     return printFailure(
       {
         type: "usage",
@@ -47,8 +62,8 @@ export async function teamInitCommand(url: string, flags: InitFlags): Promise<nu
       },
       json,
     );
-  const named = known.ok ? await remoteUrl(git, remote) : await withoutSecret(remote);
-  if (!named.ok) return printFailure(named.failure, json);
+  const code = named.ok ? await remoteUrl(git, remote) : await withoutSecret(remote);
+  if (!code.ok) return printFailure(code.failure, json);
   const reached = await reachDatabase(read.url, flags);
   if (!reached.ok) return printFailure(reached.failure, json);
   const { database, password, redact } = reached.value;
@@ -58,7 +73,7 @@ export async function teamInitCommand(url: string, flags: InitFlags): Promise<nu
       clientConfig(read.url, () => password),
     );
     if (made.type === "other-protocol") return printFailure(otherProtocol(made.protocol), json);
-    const repo = flags.name ?? (await nameOf(git));
+    const repo = flags.name ?? known?.repo ?? (await nameOf(git));
     const file = writeTeamSettings(top.value, { database: url, repo, remote });
     if (json) console.log(JSON.stringify({ ok: true, made: made.type === "made", repo, remote, file }));
     else
@@ -70,16 +85,27 @@ Let others in, as whoever owns the database:
   CREATE ROLE bob LOGIN PASSWORD '…' IN ROLE ${VIEWER_ROLE};      -- only looks
   SEGNO_TEAM_USER=alice says who a machine is there; its password is in ~/.pgpass (chmod 600), or asked for.
 Whoever has the role ${WORKER_ROLE} runs commands on every worker, as the user that started it: give it to people you trust that far.
+Roles are the whole server's: another team's database on it has the same people in them.
 
 Next:
   segno worker              on each machine that is to work
   segno run PLAN.md --team  from anywhere`);
     return EXIT.done;
   } catch (error) {
-    return printFailure(connectFailure(read.url, error, redact), json);
+    return printFailure(noRoles(read.url, error) ?? connectFailure(read.url, error, redact), json);
   } finally {
     await database.close();
   }
+}
+
+/** Whoever owns a database may not always make roles: where it is hosted, say. */
+function noRoles({ user }: TeamUrl, error: unknown): Failure | undefined {
+  if (!mayNot(error) || !/\brole/i.test((error as Error).message)) return undefined;
+  return {
+    type: "usage",
+    what: `${user} may not create roles, and the team needs two. The tables are made.`,
+    fix: `Let whoever administers the server say: CREATE ROLE ${WORKER_ROLE} NOLOGIN; CREATE ROLE ${VIEWER_ROLE} NOLOGIN;  Then once more: segno team init`,
+  };
 }
 
 /** The same in every clone: the folder's name, and the first commit. */
@@ -111,7 +137,7 @@ export async function teamStatusCommand(flags: TeamFlags): Promise<number> {
     const queue = (await queues.waiting()).filter(({ jobs, held }) => jobs + held > 0);
     const limited = await store.limitedAccounts();
     const [{ used = 0, most = 0 } = {}] = await database.query<{ used: number; most: number }>(
-      "SELECT (SELECT count(*)::int FROM pg_stat_activity) AS used, current_setting('max_connections')::int AS most",
+      "SELECT (SELECT count(datid)::int FROM pg_stat_activity) AS used, current_setting('max_connections')::int AS most",
     );
     if (json) {
       console.log(

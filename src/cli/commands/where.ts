@@ -10,7 +10,7 @@ import { RunView } from "../../view/board.js";
 import { figuresOf } from "../../view/report.js";
 import { EXIT } from "../exit.js";
 import { readSettings } from "../settings.js";
-import { storeHere } from "../store-here.js";
+import { sayAway, storeHere } from "../store-here.js";
 import { wordsOf } from "../words.js";
 
 export interface Where {
@@ -53,9 +53,9 @@ export async function whereOf(cwd: string): Promise<Where> {
 
 /** How the newest run of this repository stands; without a next command where it is over. */
 async function lastRun(top: string): Promise<Where | undefined> {
-  const store = await storeHere(top);
-  const holder = await store.checkoutHolder();
-  const run = holder?.run ?? (await store.list())[0];
+  const { store, away } = await storeHere(top);
+  sayAway(away);
+  const run = (await store.checkoutHolder())?.run ?? (await store.list())[0];
   if (run === undefined) return undefined;
   const view = new RunView();
   const read = await store.read(run);
@@ -63,7 +63,10 @@ async function lastRun(top: string): Promise<Where | undefined> {
   if (view.board === undefined) return undefined;
   const { title, status, phases, questions, mode } = figuresOf(view.board);
   if (mode === "rehearsal") return undefined;
-  const live = (await store.holder(run)) !== undefined;
+  const holder = await store.holder(run);
+  const goesOn = status === "running" || status === "paused";
+  const waits = goesOn && holder === undefined && (await store.waitsForAnyone(run));
+  const live = holder !== undefined || waits;
   const done = phases.filter((phase) => phase.status === "done").length;
   const short = run.split("-").at(-1) ?? run;
   const of = `"${title}", ${done} of ${phases.length} phases done (run ${short})`;
@@ -77,7 +80,11 @@ async function lastRun(top: string): Promise<Where | undefined> {
     };
   if (live)
     return {
-      stands: [`A run is under way: ${of}.`],
+      stands: [
+        waits
+          ? `A run waits for a worker: ${of}. Start one, on any machine: segno worker`
+          : `A run is under way: ${of}.`,
+      ],
       next: [
         ["segno watch", "the live screen"],
         ["segno status", "how it stands"],

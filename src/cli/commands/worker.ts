@@ -1,7 +1,7 @@
 /** `worker`: this machine works for the team, until it is ended. */
 import { existsSync, mkdirSync } from "node:fs";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Agent, PermissionLevel } from "../../agents/agent.js";
 import { sweep } from "../../agents/processes.js";
 import { narrowerLevel } from "../../config/narrow.js";
@@ -57,13 +57,22 @@ export async function workerCommand(flags: WorkerFlags, version: string): Promis
   const { config } = settings.value;
   const level = await permissionMode(config, settings.value.file, json);
   if (!level.ok) return printFailure(level.failure, json);
-  const accounts = accountsOf(flags.account ?? []);
-  if (!accounts.ok) return printFailure(accounts.failure, json);
   // Which agents to offer is the user's word, or a project's file says it: a command in that is confirmed first.
   const confirmed = flags.agents === undefined ? await confirmCommands(settings.value, json) : good(undefined);
   if (!confirmed.ok) return printFailure(confirmed.failure, json);
-  const crew = await agentsOf(flags.agents === undefined ? [config.agent] : list(flags.agents), config);
+  const names = flags.agents === undefined ? [config.agent] : list(flags.agents);
+  if (names.length === 0)
+    return printFailure(
+      { type: "usage", what: "A worker without an agent does nothing.", fix: "Name some: --agents claude,codex" },
+      json,
+    );
+  const crew = await agentsOf(names, config);
   if (!crew.ok) return printFailure(crew.failure, json);
+  const accounts = accountsOf(
+    flags.account ?? [],
+    crew.value.map(({ name }) => name),
+  );
+  if (!accounts.ok) return printFailure(accounts.failure, json);
   const here = await teamHere(top.value, flags);
   if (!here.ok) return printFailure(here.failure, json);
   const { redact, settings: team } = here.value;
@@ -130,7 +139,9 @@ async function repositoryOf(flags: WorkerFlags): Promise<Result<string>> {
   if (flags.repo === undefined) return repositoryTop();
   const named = await withoutSecret(flags.repo);
   if (!named.ok) return named;
-  const folder = join(stateFolder(), "sources", flags.repo.replaceAll(/[^\w.-]+/g, "-").slice(-80));
+  // A folder of this machine is meant from here, wherever git is started.
+  const repo = existsSync(flags.repo) ? resolve(flags.repo) : flags.repo;
+  const folder = join(stateFolder(), "sources", repo.replaceAll(/[^\w.-]+/g, "-").slice(-80));
   if (existsSync(join(folder, ".git"))) {
     const fetched = await new Git(folder).attempt(["pull", "--quiet", "--ff-only"]);
     return fetched.ok
@@ -142,7 +153,7 @@ async function repositoryOf(flags: WorkerFlags): Promise<Result<string>> {
   }
   mkdirSync(folder, { recursive: true });
   console.error("Cloning the repository …");
-  const cloned = await new Git(folder).attempt(["clone", "--quiet", "--", flags.repo, folder]);
+  const cloned = await new Git(folder).attempt(["clone", "--quiet", "--", repo, folder]);
   return cloned.ok
     ? good(folder)
     : refuse(
@@ -152,11 +163,17 @@ async function repositoryOf(flags: WorkerFlags): Promise<Result<string>> {
 }
 
 /** `claude=team-a`: agents with the same account share its limits. */
-function accountsOf(said: readonly string[]): Result<Record<string, string>> {
+function accountsOf(said: readonly string[], agents: readonly string[]): Result<Record<string, string>> {
   const pairs = said.map((text) => text.split("="));
-  const odd = said.find((_, n) => pairs[n]?.length !== 2);
+  const odd = said.find((_, n) => pairs[n]?.length !== 2 || pairs[n]?.includes("") === true);
   if (odd !== undefined)
     return refuse(`${odd} names no account.`, "Say whose account an agent uses: --account claude=team-a");
+  const [other] = pairs.find(([agent = ""]) => !agents.includes(agent)) ?? [];
+  if (other !== undefined)
+    return refuse(
+      `${other} is not among the agents that work here: ${agents.join(", ")}.`,
+      "Name it in --agents, too.",
+    );
   return good(Object.fromEntries(pairs as [string, string][]));
 }
 

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import { end } from "../exit.js";
 
-const PASSWORD = "a file that holds the database password, readable by you alone (default: ~/.pgpass, else asked for)";
+const PASSWORD =
+  "a file that holds the database password, readable by you alone (default: SEGNO_TEAM_PASSWORD_FILE, ~/.pgpass, else asked for)";
 
 export function register(program: Command): void {
   const team = program
@@ -12,7 +13,7 @@ export function register(program: Command): void {
     .command("init")
     .argument("<url>", "postgres://user@host/db, without a password; off this machine with ?sslmode=verify-full")
     .description("Make a PostgreSQL database the team's, once, and write .segno/team.yaml.")
-    .option("--remote <name>", "the git remote by which code travels", "origin")
+    .option("--remote <name>", "the git remote by which code travels (default: origin)")
     .option("--name <name>", "what all clones call this repository (default: made from its folder and first commit)")
     .option("--password-file <file>", PASSWORD)
     .option("--json", "print one JSON object")

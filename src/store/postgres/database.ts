@@ -73,7 +73,8 @@ export class Database {
   listen(run: string, wake: () => void): () => void {
     const all = this.#listeners.get(run) ?? new Set();
     this.#listeners.set(run, all.add(wake));
-    this.#timer ??= setInterval(() => this.#look(), POLL_MS).unref();
+    // Whoever listens is waiting, and stays.
+    this.#timer ??= setInterval(() => this.#look(), POLL_MS);
     if (this.#listening === undefined) void this.#beginToListen();
     return () => {
       all.delete(wake);

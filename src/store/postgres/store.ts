@@ -6,7 +6,7 @@ import type { BlobRef, RunEvent } from "../../run/event.js";
 import type { Redact } from "../../secrets/redact.js";
 import { mergedLearned } from "../learned.js";
 import type { Address, Holder, Joined, Journal, JournalRead, Lease, Locked, Store, Watching } from "../store.js";
-import type { Database } from "./database.js";
+import { type Database, isLineLost } from "./database.js";
 import { LeaseLost, PgJournal } from "./journal.js";
 import { eventsAfter, NewerVersion, readBlob } from "./reading.js";
 
@@ -81,6 +81,8 @@ export class PgStore implements Store {
       if (found === undefined) return gone("it is not there");
       return { ok: true, events: await eventsAfter(this.#database, run, 0), torn: 0 };
     } catch (error) {
+      // It says nothing about the journal.
+      if (isLineLost(error)) throw error;
       if (error instanceof NewerVersion) return gone(error.message, error.seq);
       return gone(`it cannot be read (${error instanceof Error ? error.message : String(error)})`);
     }
@@ -165,6 +167,11 @@ export class PgStore implements Store {
     };
   }
 
+  /** Whoever begins a run here, or takes one up: one at a time, so that each sees what the one before began. */
+  beginning(): Promise<Locked> {
+    return this.lock(`begins in ${this.#options.repo}`);
+  }
+
   async holder(run: string): Promise<Holder | undefined> {
     await this.#lettingGo;
     const [row] = await this.#database.query<{ holder: string }>(
@@ -224,6 +231,10 @@ export class PgStore implements Store {
        ORDER BY l.run DESC, l.scope`,
       [this.#options.repo],
     );
+  }
+
+  async waitsForAnyone(): Promise<boolean> {
+    return true;
   }
 
   /** Runs of a team work in clones of their own, never in a user's checkout. */

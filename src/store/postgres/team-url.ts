@@ -35,8 +35,12 @@ export const isLoopback = (host: string): boolean => LOOPBACK.test(host);
 export function readTeamUrl(text: string): ReadUrl {
   const bad = (problem: UrlProblem): ReadUrl => ({ ok: false, problem });
   let url: URL;
+  let database: string;
+  let user: string;
   try {
     url = new URL(text);
+    database = decodeURIComponent(url.pathname.slice(1));
+    user = decodeURIComponent(url.username);
   } catch {
     return bad({ type: "no-url" });
   }
@@ -46,8 +50,6 @@ export function readTeamUrl(text: string): ReadUrl {
   if (url.password !== "" || url.searchParams.has("password")) return bad({ type: "password" });
   for (const key of url.searchParams.keys()) if (!KNOWN.has(key)) return bad({ type: "unknown", key });
   const host = url.hostname;
-  const database = decodeURIComponent(url.pathname.slice(1));
-  const user = decodeURIComponent(url.username);
   if (host === "") return bad({ type: "incomplete", what: "host" });
   if (database === "") return bad({ type: "incomplete", what: "database" });
   if (user === "") return bad({ type: "incomplete", what: "user" });
