@@ -260,8 +260,9 @@ export function reconcile(state: RunState, only?: string): Fact[] {
   }
   for (const command of open) {
     // What lands is brought in by whoever conducts the run.
-    if ("session" in command || (only !== undefined && command.type === "merge-phase" && command.lands !== undefined))
-      continue;
+    if (only !== undefined && command.type === "merge-phase" && command.lands !== undefined) continue;
+    // It ends with its session, unless that had ended before it was issued: in a team others decide meanwhile.
+    if ("session" in command && state.sessions.get(command.session)?.step !== "ended") continue;
     facts.push({ type: "command-abandoned", command: command.id, why: "Segno ended while it was performed" });
   }
   return facts;

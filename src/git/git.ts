@@ -23,6 +23,8 @@ export interface GitOptions {
   input?: string;
   /** Where something of the user's may wait for them: a hook, a signature. */
   timeoutMs?: number;
+  /** What it was for is over. */
+  signal?: AbortSignal;
 }
 
 interface Ended {
@@ -85,7 +87,7 @@ export class Git {
     });
   }
 
-  #ended(args: readonly string[], { index, input, timeoutMs }: GitOptions): Promise<Ended> {
+  #ended(args: readonly string[], { index, input, timeoutMs, signal }: GitOptions): Promise<Ended> {
     return new Promise((resolve) => {
       const child = spawn("git", args, {
         cwd: this.top,
@@ -113,22 +115,25 @@ export class Git {
       const timers: NodeJS.Timeout[] = [];
       const end = (ok: boolean, said = ""): void => {
         for (const timer of timers) clearTimeout(timer);
+        signal?.removeEventListener("abort", callOff);
         resolve({ ok, stdout: Buffer.concat(out), stderr: `${Buffer.concat(errors)}${said}${late}` });
       };
       child.stdout?.on("data", (data: Buffer) => out.push(data));
       child.stderr?.on("data", (data: Buffer) => errors.push(data));
       child.once("error", (error) => end(false, error.message));
       child.once("close", (code) => end(code === 0));
-      if (timeoutMs !== undefined) {
-        const stop = (): void => {
-          late = `\nit took longer than ${timeoutMs / 60_000} minutes and was ended`;
-          // What it started may hold its output open for ever.
-          child.once("exit", () => [child.stdout, child.stderr].forEach((stream) => void stream?.destroy()));
-          child.kill("SIGTERM");
-          timers.push(setTimeout(() => child.kill("SIGKILL"), KILL_AFTER_MS));
-        };
-        timers.push(setTimeout(stop, timeoutMs));
-      }
+      const stop = (why: string): void => {
+        late = `\n${why}`;
+        // What it started may hold its output open for ever.
+        child.once("exit", () => [child.stdout, child.stderr].forEach((stream) => void stream?.destroy()));
+        child.kill("SIGTERM");
+        timers.push(setTimeout(() => child.kill("SIGKILL"), KILL_AFTER_MS));
+      };
+      const tooLong = (): void => stop(`it took longer than ${(timeoutMs ?? 0) / 60_000} minutes and was ended`);
+      if (timeoutMs !== undefined) timers.push(setTimeout(tooLong, timeoutMs));
+      const callOff = (): void => stop("it was called off");
+      if (signal?.aborted === true) callOff();
+      else signal?.addEventListener("abort", callOff, { once: true });
       // A git that ends before it has read everything says why by its exit code.
       child.stdin?.on("error", () => {});
       child.stdin?.end(input);

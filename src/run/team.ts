@@ -38,6 +38,7 @@ export interface TeamState {
 
 interface Limit {
   agent: string;
+  account: string;
   until: string;
   message: string;
 }
@@ -91,7 +92,9 @@ const keyOf = (agent: string, account: string): string => `${agent} ${account}`;
 /** A limit of an account, where it is known whose: the agent is away only while none is free. */
 export function accountLimited(state: Folding, { agent, account, until, message }: FactOf<"limit-reached">): boolean {
   if (agent === undefined || account === undefined) return false;
-  change(state, { limited: new Map(state.team?.limited).set(keyOf(agent, account), { agent, until, message }) });
+  change(state, {
+    limited: new Map(state.team?.limited).set(keyOf(agent, account), { agent, account, until, message }),
+  });
   // Nobody is there who has it: whoever comes may have another account.
   if (!countAccounts(state, agent)) state.away.set(agent, { until, message, ofAccounts: true });
   return true;
@@ -101,6 +104,9 @@ const limitOf = ({ team, now }: RunState, agent: string, account: string): Limit
   const limit = team?.limited.get(keyOf(agent, account));
   return limit !== undefined && limit.until > now ? limit : undefined;
 };
+
+export const limitsNow = ({ team, now }: RunState): Limit[] =>
+  [...(team?.limited.values() ?? [])].filter(({ until }) => until > now);
 
 export const isLimited = (state: RunState, agent: string, account: string): boolean =>
   limitOf(state, agent, account) !== undefined;

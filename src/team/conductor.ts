@@ -17,7 +17,7 @@ import { changedSinceParting, contains, mergedIn } from "../git/merge.js";
 import { DEFAULT_TEXTS } from "../handover/templates.js";
 import type { Command } from "../run/command.js";
 import type { RunState } from "../run/state.js";
-import { isEnding, isLimited, type Needs, needsOf, phasesNobodyCanTake } from "../run/team.js";
+import { isEnding, isLimited, limitsNow, type Needs, needsOf, phasesNobodyCanTake } from "../run/team.js";
 import { type HeldLease, withLease } from "./lease.js";
 import { conductorClone, databaseClock, type Machine } from "./machine.js";
 import type { RunJob, Taken } from "./queues.js";
@@ -67,7 +67,7 @@ async function conduct(
   const { run: id } = job.data;
   say(`conducts ${id}`);
   run.append({ type: "run-taken", worker, lease: epoch });
-  const git = await conductorClone(machine);
+  const git = await conductorClone(machine, ends);
   const { branch } = run.state;
   const over = new AbortController();
   const signal = AbortSignal.any([lease.lost, over.signal]);
@@ -81,24 +81,22 @@ async function conduct(
   held.remote = remote;
   learnFrom(held);
   const notices = startNotifying(held);
-  const ensure = async (): Promise<void> => {
-    const { inFlight, team } = run.state;
-    const there = new Set(team?.workers.map((each) => each.worker));
-    for (const command of inFlight.values()) {
-      const holder = team?.holdings.get(command.phase)?.worker;
-      // What somebody holds has its job.
-      if (isLanding(command) || (holder !== undefined && there.has(holder))) continue;
-      if (isUnwanted(run.state, command)) {
-        // Nobody will begin it: what was issued for it came to nothing.
-        if (await queues.withdrawPhase({ run: id, phase: command.phase }))
-          run.append(...reconcile(run.state, command.phase));
-        continue;
-      }
-      await queues.ensurePhase({ run: id, phase: command.phase }, needsOf(run.state, command.phase));
+  const offerPhases = async (): Promise<void> => {
+    const wanted = [...run.state.inFlight.values()].filter((command) => !isLanding(command));
+    if (wanted.length === 0) return;
+    const there = await queues.phasesOf(id);
+    for (const command of wanted) {
+      const { phase } = command;
+      const jobs = there.get(phase) ?? [];
+      if (!isUnwanted(run.state, command))
+        await queues.ensurePhase({ run: id, phase }, needsOf(run.state, phase), jobs);
+      // Nobody will begin it: what was issued for it came to nothing.
+      else if (await queues.withdrawPhase(jobs)) run.append(...reconcile(run.state, phase));
     }
-    for (const { phase, needs } of there.size === 0 ? [] : phasesNobodyCanTake(run.state))
+    for (const { phase, needs } of run.state.team?.workers.length ? phasesNobodyCanTake(run.state) : [])
       run.warn(`Phase ${phase} waits for a worker that has ${needsText(needs)}: none that is there has.`, phase);
   };
+  const ensure = oneAfterAnother(offerPhases);
   const look = async (): Promise<void> => {
     const all = await store.workers();
     const workers = all.flatMap(({ worker, slots, agents, labels, lost }) =>
@@ -108,7 +106,12 @@ async function conduct(
     const lost = all.filter((each) => each.lost && before.some((one) => one.worker === each.worker));
     if (JSON.stringify(before) !== JSON.stringify(workers))
       run.append({ type: "workers-seen", workers, lost: lost.map((each) => each.worker) });
-    for (const { agent, account, until } of await store.limitedAccounts())
+    const limited = await store.limitedAccounts();
+    // Whoever met it may not have been able to say so there: until it is known, the phase is taken and let go again.
+    for (const { agent, account, until } of limitsNow(run.state))
+      if (!limited.some((each) => each.agent === agent && each.account === account))
+        await store.limitAccount(agent, account, until);
+    for (const { agent, account, until } of limited)
       if (workers.some(({ agents }) => agents[agent] === account) && !isLimited(run.state, agent, account))
         run.append({ type: "limit-reached", agent, account, until, message: "a usage limit that another run met" });
   };
@@ -153,6 +156,25 @@ async function conduct(
     clearInterval(looking);
     clock.stop();
   }
+}
+
+/** One at a time; whoever asks meanwhile has it done once more, after that. */
+function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
+  let acting: Promise<void> | undefined;
+  let again = false;
+  const actAll = async (): Promise<void> => {
+    do {
+      again = false;
+      await act();
+    } while (again);
+  };
+  return () => {
+    if (acting !== undefined) again = true;
+    acting ??= actAll().finally(() => {
+      acting = undefined;
+    });
+    return acting;
+  };
 }
 
 /** Moves the run's branch to what was tested, if it still stands where that was made. */

@@ -6,8 +6,10 @@
  *    lease itself lasts 10).
  * 2. Its holder gives it up a second earlier, and nothing brings it back: that agents were ended is never taken for something
  *    that happened to them.
+ * 3. It counts from the first sign of life that was answered: what was fetched long ago may be somebody else's by now.
  */
 import { spawn } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Queues, RunJob, Taken } from "./queues.js";
 
@@ -40,25 +42,41 @@ export async function withLease(
   options: LeaseOptions,
   use: (lease: HeldLease) => Promise<void>,
 ): Promise<void> {
-  const { letGo, ...lease } = holdLease(queues, job, options);
+  const since = await firstSign(queues, job);
+  if (since === undefined) return;
+  const { letGo, ...lease } = holdLease(queues, job, since, options);
   try {
     await use(lease);
   } finally {
-    letGo();
+    await letGo();
+  }
+}
+
+/** When it was sent; undefined: it is somebody else's. */
+async function firstSign(queues: Queues, job: Taken<RunJob>): Promise<number | undefined> {
+  for (const until = Date.now() + OWN_PATIENCE_MS; ; await sleep(RENEWS_EVERY_MS)) {
+    const sent = Date.now();
+    try {
+      return (await queues.touch(job)) ? sent : undefined;
+    } catch (error) {
+      if (Date.now() > until) throw error;
+    }
   }
 }
 
 function holdLease(
   queues: Queues,
   job: Taken<RunJob>,
+  since: number,
   { guards, longestMs }: LeaseOptions,
-): HeldLease & { letGo: () => void } {
+): HeldLease & { letGo: () => Promise<void> } {
   const lost = new AbortController();
   const deadman = guards === undefined ? undefined : postDeadman(guards);
   const old = new AbortController();
   const growsOld = setTimeout(() => old.abort(), longestMs).unref();
-  let renewed = Date.now();
+  let renewed = since;
   let renewing = false;
+  deadman?.renewed(since);
   const end = (): void => {
     clearInterval(timer);
     lost.abort();
@@ -87,27 +105,35 @@ function holdLease(
     lost: lost.signal,
     holds,
     old: old.signal,
-    // No more signs of life, and nobody is ended for it.
-    letGo: () => {
+    // No more signs of life, and nobody is ended for it. Who holds it next begins when the deadman is gone.
+    letGo: async () => {
       clearInterval(timer);
       clearTimeout(growsOld);
-      deadman?.dismiss();
+      await deadman?.dismiss();
     },
   };
 }
 
-function postDeadman(prefix: string): { renewed(sent: number): void; dismiss(): void } {
+const LEAVES_WITHIN_MS = 10_000;
+
+function postDeadman(prefix: string): { renewed(sent: number): void; dismiss(): Promise<void> } {
   const child = spawn(process.execPath, [DEADMAN, prefix, String(PATIENCE_MS)], {
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
     cwd: "/",
     env: {},
   });
-  child.on("error", () => {});
+  const gone = new Promise<void>((resolve) => {
+    child.on("error", () => resolve());
+    child.on("exit", () => resolve());
+  });
   child.stdin.on("error", () => {});
   child.unref();
   return {
     renewed: (sent) => void child.stdin.write(`${sent}\n`),
-    dismiss: () => void child.stdin.end("dismissed\n"),
+    dismiss: async () => {
+      child.stdin.end("dismissed\n");
+      await Promise.race([gone, sleep(LEAVES_WITHIN_MS, undefined, { ref: false })]);
+    },
   };
 }

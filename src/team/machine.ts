@@ -29,18 +29,13 @@ export interface Machine {
 }
 
 /** One clone for all phases; agents work in worktrees of it. */
-export function workClone({ folder, url, say }: Machine): Promise<Git> {
+export function workClone({ folder, url, say }: Machine, ends: AbortSignal): Promise<Git> {
   const place = join(folder, "work");
   return oneAtATime(place, async () => {
     dropLocks(folder);
     if (!existsSync(join(place, ".git"))) {
-      // What a killed worker left half done has another name.
-      const draft = `${place}.draft`;
-      rmSync(draft, { recursive: true, force: true });
-      mkdirSync(folder, { recursive: true });
       say("clones the repository, once: its first phase begins when that is done");
-      await new Git(folder).raw(["clone", "--quiet", "--no-checkout", url, draft]);
-      renameSync(draft, place);
+      await cloneWhole(folder, url, place, ["--no-checkout"], ends);
     }
     return new Git(place);
   });
@@ -105,16 +100,29 @@ export function runCheckout(clone: Git, folder: string, run: string, commit: str
 }
 
 /** The conductor's: no agent is ever started near it. */
-export function conductorClone({ folder }: Machine): Promise<Git> {
+export function conductorClone({ folder, url }: Machine, ends: AbortSignal): Promise<Git> {
   const place = join(folder, "conductor.git");
   return oneAtATime(place, async () => {
     dropLocks(folder);
-    if (!existsSync(join(place, "HEAD"))) {
-      mkdirSync(place, { recursive: true });
-      await new Git(place).raw(["init", "--quiet", "--bare", "."]);
-    }
+    if (!existsSync(join(place, "HEAD")))
+      await cloneWhole(folder, url, place, ["--bare", "--single-branch", "--no-tags"], ends);
     return new Git(place);
   });
+}
+
+/** However long it takes, until the worker ends. What was left half done has another name. */
+async function cloneWhole(
+  folder: string,
+  url: string,
+  place: string,
+  how: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const draft = `${place}.draft`;
+  rmSync(draft, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  await new Git(folder).raw(["clone", "--quiet", ...how, url, draft], { signal });
+  renameSync(draft, place);
 }
 
 const LOOKS_EVERY_MS = 10_000;

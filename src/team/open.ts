@@ -1,8 +1,8 @@
 /** A team's database with all that stands on it. What it needs beside Segno is loaded only here. */
 import type { ClientConfig } from "pg";
-import { Database } from "../store/postgres/database.js";
+import { ANSWER_MS, CONNECT_MS, Database } from "../store/postgres/database.js";
 import { PgStore } from "../store/postgres/store.js";
-import { Queues } from "./queues.js";
+import { BOSS_SCHEMA, Queues } from "./queues.js";
 
 export interface OpenTeam {
   database: Database;
@@ -20,14 +20,14 @@ export interface OpenOptions {
   migrates?: boolean;
 }
 
-const SCHEMA = "pgboss";
-
 export async function openTeam(config: ClientConfig, options: OpenOptions): Promise<OpenTeam> {
   const { PgBoss } = await import("pg-boss");
   const { host, port, user, database: name, ssl, password } = config;
   const database = await Database.open(config);
   const boss = new PgBoss({
-    ...{ host, port, user, ssl, schema: SCHEMA, max: 2, application_name: "segno" },
+    ...{ host, port, user, ssl, schema: BOSS_SCHEMA, max: 2, application_name: "segno" },
+    // A line that falls silent is as lost as one that is cut.
+    ...{ query_timeout: ANSWER_MS, connectionTimeoutMillis: CONNECT_MS, keepAlive: true },
     ...(name === undefined ? {} : { database: name }),
     ...(password === undefined ? {} : { password: password as string }),
     migrate: options.migrates === true,

@@ -6,9 +6,11 @@
  * 1. Whoever takes a phase over ends nothing but this phase's sessions, and begins from what the journal says and the
  *    remote has.
  * 2. When the lease is lost, its agents are ended before anything else, and nothing more is written or sent.
- * 3. What it cannot do, or not any more, it leaves to others: at the next boundary, with a checkpoint, as far as there is time.
+ * 3. On one machine, whoever holds a phase anew begins when the holding before has wholly ended: both work in one clone.
+ * 4. What it cannot do, or not any more, it leaves to others: at the next boundary, with a checkpoint, as far as there is time.
  */
 import { rmSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { sweep } from "../agents/processes.js";
 import { type Door, openDoor } from "../engine/door.js";
 import { nearlyFull } from "../engine/harm.js";
@@ -31,6 +33,7 @@ import type { RunEvent } from "../run/event.js";
 import { isOver, lastAttempt } from "../run/phase.js";
 import type { RunState } from "../run/state.js";
 import { isLimited } from "../run/team.js";
+import { LeaseLost } from "../store/postgres/journal.js";
 import type { Offer } from "../store/postgres/store.js";
 import type { Joined } from "../store/store.js";
 import { isLanding } from "./conductor.js";
@@ -52,6 +55,10 @@ type Leaving = keyof typeof LEAVES_WITHIN_MS;
 /** By then it ends, even if the remote cannot be reached: what it could not send is done again by others. */
 const GIVES_UP_AFTER_MS = 55_000;
 
+/** For what is under way when it is left. */
+const ENDS_WITHIN_MS = 120_000;
+const GOES_WITHIN_MS = 2_000;
+
 /** Aborted so long after the other one was, unless that does not matter any more. */
 function after(signal: AbortSignal, ms: number, forgotten: AbortSignal): AbortSignal {
   const later = new AbortController();
@@ -67,9 +74,14 @@ export async function workOnPhase(machine: Machine, job: Taken<PhaseJob>, ends: 
   const { run: id, phase } = job.data;
   // What it needs has changed meanwhile, and somebody took it from another queue.
   if (await queues.isHeldElsewhere(job)) return queues.finish(job);
-  await withLease(queues, job, { guards: markerOf(id, `${phase}/`), longestMs }, async (lease) => {
+  const key = `${machine.worker} ${id}/${phase}`;
+  const before = holdings.get(key);
+  const ended = withLease(queues, job, { guards: markerOf(id, `${phase}/`), longestMs }, async (lease) => {
+    await before;
+    expectHeld(lease);
     const joined = await store.join(id, phase, redact, lease.holds);
-    if (joined === undefined) return;
+    // Somebody removed the run.
+    if (joined === undefined) return queues.finish(job);
     const run = new LiveRun(joined.journal, joined.events);
     try {
       if (run.state.status !== "running") return await queues.finish(job);
@@ -80,6 +92,21 @@ export async function workOnPhase(machine: Machine, job: Taken<PhaseJob>, ends: 
       await run.close().catch(() => {});
     }
   });
+  const whatever = Promise.allSettled([before, ended]);
+  holdings.set(key, whatever);
+  try {
+    await ended;
+  } finally {
+    if (holdings.get(key) === whatever) holdings.delete(key);
+  }
+}
+
+/** Holdings of this process that have not ended, by worker and phase. */
+const holdings = new Map<string, Promise<unknown>>();
+
+/** Whatever was waited for may have taken longer than the lease. */
+function expectHeld({ holds }: HeldLease): void {
+  if (!holds()) throw new LeaseLost("the lease was not renewed in time");
 }
 
 async function workUnder(
@@ -96,13 +123,14 @@ async function workUnder(
   const before = run.state.team?.holdings.get(phase)?.worker;
   const from = before === worker ? undefined : before;
   run.append({ type: "phase-taken", phase, worker, lease: epoch, from });
-  const clone = await workClone(machine);
+  const clone = await workClone(machine, ends);
   const onTrouble = (why: string): void => run.warn(`${worker}: the git remote ${why}`, phase);
   const { branch, head } = run.state;
   const left = new AbortController();
   const signal = AbortSignal.any([lease.lost, after(ends, GIVES_UP_AFTER_MS, left.signal)]);
   const remote = new TeamRemote({ git: clone, url, run: id, branch, epoch, signal, onTrouble });
   await remote.fetch();
+  expectHeld(lease);
   const git = await runCheckout(clone, machine.folder, id, head);
   const texts = readPromptTexts(git.top);
   if (!texts.ok) throw new Error("the project's prompts are not sound");
@@ -119,6 +147,7 @@ async function workUnder(
   held.stop = AbortSignal.any([held.stop, ends, lease.lost]);
   let door: Door | undefined;
   let isEnded = false;
+  const underWay = new Set<Promise<unknown>>();
   const endAll = async (): Promise<void> => {
     await endSessions(held);
     await sweep((marker) => marker.startsWith(markerOf(id, `${phase}/`)));
@@ -127,8 +156,9 @@ async function workUnder(
     door = await openDoor(held);
     held.door = door;
     held.gitEnv = await hideFromAgent(git, run.state.plan.files, held.agentEnv);
-    await takeOver(held, remote, phase, past);
-    const ended = await performUntilIdle(held, machine, phase, lease, ends);
+    expectHeld(lease);
+    await takeOver(held, remote, phase, past, lease);
+    const ended = await performUntilIdle(held, machine, phase, lease, ends, underWay);
     if (ended !== "lost" && nearlyFull(machine.folder) === undefined) await keepAll(held, remote, phase);
     await endAll();
     if (ended !== "lost" && !lease.lost.aborted) {
@@ -143,6 +173,9 @@ async function workUnder(
   } finally {
     left.abort();
     if (!isEnded) await endAll();
+    // What it began has an end, and touches nothing that is somebody else's by then.
+    const most = ends.aborted ? GOES_WITHIN_MS : ENDS_WITHIN_MS;
+    await Promise.race([Promise.allSettled(underWay), sleep(most, undefined, { ref: false })]);
     warden.dismiss();
     clock.stop();
     await door?.close().catch(() => {});
@@ -150,7 +183,13 @@ async function workUnder(
 }
 
 /** What the last holder left, as far as it is anywhere: its sessions are over, its checkout is made anew. */
-async function takeOver(held: HeldRun, remote: TeamRemote, phase: string, past: readonly RunEvent[]): Promise<void> {
+async function takeOver(
+  held: HeldRun,
+  remote: TeamRemote,
+  phase: string,
+  past: readonly RunEvent[],
+  lease: HeldLease,
+): Promise<void> {
   const { run, git } = held;
   const issued = past.findLast((event) => event.type === "command-issued" && event.phase === phase);
   const begun = issued !== undefined && past.some((event) => event.seq > issued.seq && isOfPhase(event, phase));
@@ -165,6 +204,7 @@ async function takeOver(held: HeldRun, remote: TeamRemote, phase: string, past: 
   await forgetBranch(git, worktree?.branch ?? phaseBranch(run.state.run, phase));
   const isWanted = attempt !== undefined && worktree !== undefined && attempt.train.merged === undefined;
   if (isWanted) await remote.recover(phase);
+  expectHeld(lease);
   // One that is begun again gets what was kept when it begins.
   if (isWanted && again) held.remade.add(worktree.branch);
   const remade = isWanted && !again ? [await makeAnew(held, phase, attempt, worktree.branch)] : [];
@@ -209,17 +249,17 @@ function performUntilIdle(
   phase: string,
   lease: HeldLease,
   ends: AbortSignal,
+  underWay: Set<Promise<unknown>>,
 ): Promise<Ended> {
   const { run } = held;
   const over = new AbortController();
   const { signal } = over;
   return new Promise<Ended>((resolve, reject) => {
-    let performing = 0;
     let leaving: "cannot" | Leaving | undefined;
     let idle: NodeJS.Timeout | undefined;
     const settle = (): void => {
       clearTimeout(idle);
-      if (performing > 0) return;
+      if (underWay.size > 0) return;
       // What follows from the last fact may be on its way.
       const wait = isFinished(run.state, phase) ? 0 : isAtRest(run.state, phase, leaving !== undefined) ? 0 : IDLE_MS;
       idle = setTimeout(() => resolve(leaving ?? "idle"), wait);
@@ -233,13 +273,13 @@ function performUntilIdle(
         leaving ??= "cannot";
         return settle();
       }
-      performing++;
-      perform(held, command)
+      const performed = perform(held, command)
         .catch(reject)
         .finally(() => {
-          performing--;
+          underWay.delete(performed);
           settle();
         });
+      underWay.add(performed);
     };
     const leave = (why: Leaving): void => {
       // A listener may outlive the signal that it was to end with.

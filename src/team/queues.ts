@@ -13,6 +13,8 @@ import type { Job, PgBoss } from "pg-boss";
 import type { Needs } from "../run/team.js";
 import { PROTOCOL } from "../store/postgres/schema.js";
 
+export const BOSS_SCHEMA = "pgboss";
+
 type QueueKind = "runs" | "phases";
 
 export interface RunJob {
@@ -42,6 +44,17 @@ const tokensOf = ({ agents, labels }: Needs): string[] => [
   ...agents.map((agent) => `agent-${word(agent)}`),
   ...labels.map((label) => `label-${word(label)}`),
 ];
+
+/** One that waits for somebody, or that somebody has. */
+interface OpenJob {
+  queue: string;
+  id: string;
+  data: PhaseJob;
+  isHeld: boolean;
+}
+
+/** By phase. */
+export type OfferedPhases = ReadonlyMap<string, readonly OpenJob[]>;
 
 /** One holding of a job. */
 type JobAttempt = Pick<Job, "id" | "retryCount">;
@@ -80,38 +93,50 @@ export class Queues {
     return jobs.flat().flatMap(({ state, data }) => (NOT_OVER.has(state) ? [data.run] : []));
   }
 
-  async ensurePhase(job: PhaseJob, needs: Needs): Promise<void> {
+  /** Who has what of a run, and what is offered: one look for all of its phases. */
+  async phasesOf(run: string): Promise<OfferedPhases> {
+    const phases = new Map<string, OpenJob[]>();
+    for (const job of await this.#openJobs())
+      if (job.data.run === run) phases.set(job.data.phase, [...(phases.get(job.data.phase) ?? []), job]);
+    return phases;
+  }
+
+  /** There is a job for it where it is wanted, and only there; whoever holds it is alive, or will be given up. */
+  async ensurePhase(job: PhaseJob, needs: Needs, there: readonly OpenJob[]): Promise<void> {
+    if (there.some(({ isHeld }) => isHeld)) return;
     const queue = this.#nameOf("phases", needs);
-    for (const other of await this.#elsewhere(queue, keyOf(job))) {
-      // Whoever holds it is alive, or will be given up.
-      if (other.state === "active") return;
-      await this.#boss.deleteJob(other.queue, other.id);
-    }
-    await this.#ensure(queue, job, keyOf(job));
+    for (const other of there) if (other.queue !== queue && !(await this.#withdraw(other))) return;
+    if (!there.some((each) => each.queue === queue)) await this.#ensure(queue, job, keyOf(job));
   }
 
   /** It is not offered any more; false: somebody holds it. */
-  async withdrawPhase(job: PhaseJob): Promise<boolean> {
-    const all = await this.#elsewhere("", keyOf(job));
-    if (all.some(({ state }) => state === "active")) return false;
-    for (const { queue, id } of all) await this.#boss.deleteJob(queue, id);
+  async withdrawPhase(there: readonly OpenJob[]): Promise<boolean> {
+    for (const job of there) if (!(await this.#withdraw(job))) return false;
     return true;
+  }
+
+  /** Somebody may take it in this very moment: it is theirs then. */
+  async #withdraw({ queue, id }: OpenJob): Promise<boolean> {
+    const sql = `DELETE FROM ${BOSS_SCHEMA}.job WHERE name = $1 AND id = $2 AND state < 'active' RETURNING id`;
+    return (await this.#boss.getDb().executeSql(sql, [queue, id])).rows.length > 0;
   }
 
   /** Whether somebody took the same phase from another queue. */
   async isHeldElsewhere({ queue, data }: Taken<PhaseJob>): Promise<boolean> {
-    return (await this.#elsewhere(queue, keyOf(data))).some(({ state }) => state === "active");
+    const same = (await this.#openJobs(keyOf(data))).filter((other) => other.queue !== queue);
+    return same.some(({ isHeld }) => isHeld);
   }
 
-  /** Jobs for the same that are not over, in other queues. */
-  async #elsewhere(queue: string, key: string): Promise<{ queue: string; id: string; state: string }[]> {
-    const others = (await this.#ownQueues("phases")).filter((name) => name !== queue);
+  /** Jobs for phases that are not over. */
+  async #openJobs(key?: string): Promise<OpenJob[]> {
     const found = await Promise.all(
-      others.map(async (name) =>
-        (await this.#boss.findJobs(name, { key })).map(({ id, state }) => ({ queue: name, id, state })),
+      (await this.#ownQueues("phases")).map(async (queue) =>
+        (await this.#boss.findJobs<PhaseJob>(queue, key === undefined ? {} : { key })).flatMap(({ id, state, data }) =>
+          NOT_OVER.has(state) ? [{ queue, id, data, isHeld: state === "active" }] : [],
+        ),
       ),
     );
-    return found.flat().filter(({ state }) => NOT_OVER.has(state));
+    return found.flat();
   }
 
   async #ensure(queue: string, job: RunJob, key: string): Promise<void> {

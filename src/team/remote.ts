@@ -14,7 +14,10 @@ import { refPart } from "../git/ref-part.js";
 import { phaseBranch, trainRef } from "../git/worktree.js";
 
 const AGAIN_MS = [200, 1_000, 2_000, 5_000];
+/** Twice as long with each try: what is slow is not away. */
 const ANSWER_MS = 60_000;
+const LONGEST_ANSWER_MS = 60 * 60_000;
+const answerMs = (n: number): number => Math.min(LONGEST_ANSWER_MS, ANSWER_MS * 2 ** n);
 /** Nothing waits for it, and nothing is lost without it. */
 const FORGETS_MS = 10_000;
 const WIP = ["tree", "note"] as const;
@@ -110,11 +113,11 @@ export class TeamRemote implements CodeRemote {
 
   /** Moves a branch there, if it stands where it should; whether it did. Only forwards. */
   async moveBranch(branch: string, base: string, to: string): Promise<boolean> {
-    const { git, url } = this.#options;
+    const { git, url, signal } = this.#options;
     const name = `refs/heads/${branch}`;
     const args = ["push", "--quiet", "--no-verify", `--force-with-lease=${name}:${base}`, url, `${to}:${name}`];
     for (let n = 0; ; n++) {
-      const pushed = await git.attempt(args, { timeoutMs: ANSWER_MS });
+      const pushed = await git.attempt(args, { timeoutMs: answerMs(n), signal });
       if (pushed.ok) return true;
       const now = await this.branchTip(branch);
       if (now === to) return true;
@@ -132,7 +135,8 @@ export class TeamRemote implements CodeRemote {
   /** A remote that cannot be reached is waited for. `unless`: what is an answer, too. */
   async #reached(args: string[], unless?: RegExp): Promise<string | undefined> {
     for (let n = 0; ; n++) {
-      const { ok, stdout, stderr } = await this.#options.git.attempt(args, { timeoutMs: ANSWER_MS });
+      const { git, signal } = this.#options;
+      const { ok, stdout, stderr } = await git.attempt(args, { timeoutMs: answerMs(n), signal });
       if (ok) return stdout;
       if (unless?.test(stderr) === true) return undefined;
       this.#expectNoRefusal(n, stderr);

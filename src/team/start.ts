@@ -37,7 +37,7 @@ interface Landing {
 /** Two runs never land on one branch, and a plan is not done twice at once. */
 export async function inTheWay(store: PgStore, { branch, plan }: Landing): Promise<Failure | undefined> {
   let same: Failure | undefined;
-  for (const run of await store.openRuns([])) {
+  for (const run of await store.openRuns()) {
     const state = stateOf((await store.read(run)).events);
     if (state?.status !== "running") continue;
     const look = `See how it stands: segno status ${run}; segno stop --run ${run} stops it.`;

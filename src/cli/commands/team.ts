@@ -129,7 +129,7 @@ export async function teamStatusCommand(flags: TeamFlags): Promise<number> {
   try {
     const workers = await store.workers();
     const open = new Map<string, RunState>();
-    for (const run of (await store.openRuns([])).toReversed()) {
+    for (const run of (await store.openRuns()).toReversed()) {
       const state = stateOf((await store.read(run)).events);
       if (state?.status === "running") open.set(run, state);
     }

@@ -4,9 +4,9 @@ import { CHANNEL, PROTOCOL } from "./schema.js";
 
 const POLL_MS = 1_000;
 const MOST_CONNECTIONS = 3;
-const CONNECT_MS = 5_000;
+export const CONNECT_MS = 5_000;
 /** An answer that takes longer does not come any more: the line is cut without a word. */
-const ANSWER_MS = 10_000;
+export const ANSWER_MS = 10_000;
 
 /** It could not be asked, or its answer was lost: the same question may be answered later. */
 export class LineLost extends Error {

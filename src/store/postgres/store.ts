@@ -62,14 +62,18 @@ export class PgStore implements Store {
     return rows.map(({ run }) => run);
   }
 
-  /** What is not over, without those that are named: the last word on a run's beginning and end says. */
-  async openRuns(except: readonly string[]): Promise<string[]> {
+  /**
+   * What is not over, without those that are named: the last word on a run's beginning and end says. `quietSeconds`: and
+   * about which nothing was said for so long.
+   */
+  async openRuns(except: readonly string[] = [], quietSeconds = 0): Promise<string[]> {
     const rows = await this.#database.query<{ run: string }>(
-      `SELECT run FROM segno.runs r WHERE repo = $1 AND seq > 0 AND run <> ALL($2) AND coalesce((
+      `SELECT run FROM segno.runs r WHERE repo = $1 AND seq > 0 AND run <> ALL($2)
+       AND ($3 = 0 OR last_at <= segno.clock() - make_interval(secs => $3)) AND coalesce((
          SELECT body ~ '"type":"run-resumed"' FROM segno.events e
          WHERE e.run = r.run AND body ~ '"type":"run-(completed|failed|stopped|resumed)"' ORDER BY seq DESC LIMIT 1
        ), true) ORDER BY run`,
-      [this.#options.repo, except],
+      [this.#options.repo, except, quietSeconds],
     );
     return rows.map(({ run }) => run);
   }
