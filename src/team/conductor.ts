@@ -22,6 +22,7 @@ import { type HeldLease, withLease } from "./lease.js";
 import { conductorClone, databaseClock, type Machine } from "./machine.js";
 import type { RunJob, Taken } from "./queues.js";
 import { forgetRun, TeamRemote } from "./remote.js";
+import { whenAborted } from "./when-aborted.js";
 
 const ENSURES_EVERY_MS = 1_000;
 const LOOKS_EVERY_MS = 2_000;
@@ -119,10 +120,10 @@ async function conduct(
     if (isLanding(command)) await land(held, remote, command);
     else await ensure().catch(() => {});
   };
+  const undo: (() => void)[] = [];
   const lost = new Promise<"lost" | "ends">((resolve) => {
-    lease.lost.addEventListener("abort", () => resolve("lost"));
-    for (const signal of [ends, lease.old]) signal.addEventListener("abort", () => resolve("ends"));
-    if (ends.aborted) resolve("ends");
+    undo.push(whenAborted(lease.lost, () => resolve("lost")));
+    for (const signal of [ends, lease.old]) undo.push(whenAborted(signal, () => resolve("ends")));
   });
   const conducting = async (): Promise<"over"> => {
     await look();
@@ -152,6 +153,7 @@ async function conduct(
   } finally {
     // What it began to bring in is its successor's.
     over.abort();
+    for (const step of undo) step();
     clearInterval(again);
     clearInterval(looking);
     clock.stop();

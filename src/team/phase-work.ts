@@ -41,6 +41,7 @@ import { type HeldLease, withLease } from "./lease.js";
 import { databaseClock, type Machine, runCheckout, workClone } from "./machine.js";
 import type { PhaseJob, Taken } from "./queues.js";
 import { TeamRemote } from "./remote.js";
+import { whenAborted } from "./when-aborted.js";
 
 /** Nothing is to be done for so long: somebody is asked, or waited for, and the lease is for others. */
 const IDLE_MS = 3_000;
@@ -59,13 +60,11 @@ const GIVES_UP_AFTER_MS = 55_000;
 const ENDS_WITHIN_MS = 120_000;
 const GOES_WITHIN_MS = 2_000;
 
-/** Aborted so long after the other one was, unless that does not matter any more. */
-function after(signal: AbortSignal, ms: number, forgotten: AbortSignal): AbortSignal {
+/** Aborted so long after the other one was. */
+function after(signal: AbortSignal, ms: number): { signal: AbortSignal; forget: () => void } {
   const later = new AbortController();
-  const begin = (): void => void setTimeout(() => later.abort(), ms).unref();
-  if (signal.aborted) begin();
-  else signal.addEventListener("abort", begin, { once: true, signal: forgotten });
-  return later.signal;
+  const forget = whenAborted(signal, () => void setTimeout(() => later.abort(), ms).unref());
+  return { signal: later.signal, forget };
 }
 
 /** `ends`: the worker is about to end, and hands over what it has. */
@@ -126,8 +125,8 @@ async function workUnder(
   const clone = await workClone(machine, ends);
   const onTrouble = (why: string): void => run.warn(`${worker}: the git remote ${why}`, phase);
   const { branch, head } = run.state;
-  const left = new AbortController();
-  const signal = AbortSignal.any([lease.lost, after(ends, GIVES_UP_AFTER_MS, left.signal)]);
+  const givesUp = after(ends, GIVES_UP_AFTER_MS);
+  const signal = AbortSignal.any([lease.lost, givesUp.signal]);
   const remote = new TeamRemote({ git: clone, url, run: id, branch, epoch, signal, onTrouble });
   await remote.fetch();
   expectHeld(lease);
@@ -171,7 +170,7 @@ async function workUnder(
       isEnded = true;
     }
   } finally {
-    left.abort();
+    givesUp.forget();
     if (!isEnded) await endAll();
     // What it began has an end, and touches nothing that is somebody else's by then.
     const most = ends.aborted ? GOES_WITHIN_MS : ENDS_WITHIN_MS;
@@ -252,8 +251,8 @@ function performUntilIdle(
   underWay: Set<Promise<unknown>>,
 ): Promise<Ended> {
   const { run } = held;
-  const over = new AbortController();
-  const { signal } = over;
+  let over = false;
+  const undo: (() => void)[] = [];
   return new Promise<Ended>((resolve, reject) => {
     let leaving: "cannot" | Leaving | undefined;
     let idle: NodeJS.Timeout | undefined;
@@ -265,7 +264,7 @@ function performUntilIdle(
       idle = setTimeout(() => resolve(leaving ?? "idle"), wait);
     };
     const begin = (command: Command): void => {
-      if (over.signal.aborted) return;
+      if (over) return;
       const full = nearlyFull(folder);
       if (full !== undefined) return held.leaves?.(full);
       if (leaving !== undefined && BEGINS.has(command.type)) return settle();
@@ -282,12 +281,11 @@ function performUntilIdle(
       underWay.add(performed);
     };
     const leave = (why: Leaving): void => {
-      // A listener may outlive the signal that it was to end with.
-      if (over.signal.aborted || leaving === why || leaving === "ends") return;
+      if (over || leaving === why || leaving === "ends") return;
       leaving = why;
       run.append({ type: "phase-leaving", phase, worker, why: WHY_LET_GO[why] });
       const timer = setTimeout(() => resolve(why), LEAVES_WITHIN_MS[why]);
-      signal.addEventListener("abort", () => clearTimeout(timer));
+      undo.push(() => clearTimeout(timer));
       settle();
     };
     held.leaves = (why) => {
@@ -304,14 +302,17 @@ function performUntilIdle(
       // What others do is no reason to keep it.
       if ("phase" in event && event.phase === phase) settle();
     });
-    lease.lost.addEventListener("abort", () => resolve("lost"), { signal });
+    undo.push(whenAborted(lease.lost, () => resolve("lost")));
     if (ends.aborted) leave("ends");
     for (const command of run.state.inFlight.values())
       if (command.phase === phase && !isLanding(command)) begin(command);
-    ends.addEventListener("abort", () => leave("ends"), { signal });
-    lease.old.addEventListener("abort", () => leave("old"), { signal });
+    undo.push(whenAborted(ends, () => leave("ends")));
+    undo.push(whenAborted(lease.old, () => leave("old")));
     settle();
-  }).finally(() => over.abort());
+  }).finally(() => {
+    over = true;
+    for (const step of undo) step();
+  });
 }
 
 /** The agent is here, and its account is not at a limit. */

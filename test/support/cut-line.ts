@@ -7,6 +7,10 @@ export interface CutLine {
   /** Ends what is connected and refuses what comes. */
   cut(): void;
   mend(): void;
+  /** What is connected hears nothing more, and is not told; what comes anew is served. */
+  silence(): void;
+  /** How long each direction takes. */
+  delayMs: number;
   /** The next answer never arrives, or the one after so many: the question did, and then the line is cut. */
   loseNextAnswer(after?: number): void;
   lost: number;
@@ -29,11 +33,18 @@ interface Watched {
 export async function cutLine(to: number): Promise<CutLine> {
   const pairs = new Set<Socket>();
   let isCut = false;
+  let silenced = 0;
   let losesAfter: number | undefined;
   let watched: Watched | undefined;
   const server = createServer((near) => {
     if (isCut) return void near.destroy();
     const far = connect(to, "127.0.0.1");
+    const since = silenced;
+    const pass = (to: Socket, data: Buffer): void => {
+      if (since < silenced) return;
+      if (line.delayMs === 0) return void to.write(data);
+      setTimeout(() => to.destroyed || to.write(data), line.delayMs);
+    };
     const end = (): void => {
       for (const socket of [near, far]) {
         socket.destroy();
@@ -62,14 +73,14 @@ export async function cutLine(to: number): Promise<CutLine> {
         if (found.when === "after") acts = found.act;
         else found.act();
       }
-      far.write(data);
+      pass(far, data);
     });
     far.on("data", (data) => {
       if (acts !== undefined) {
         acts();
         return end();
       }
-      if (losesAfter === undefined || losesAfter-- > 0) return void near.write(data);
+      if (losesAfter === undefined || losesAfter-- > 0) return pass(near, data);
       losesAfter = undefined;
       line.lost++;
       end();
@@ -83,6 +94,10 @@ export async function cutLine(to: number): Promise<CutLine> {
   const line: CutLine = {
     port: (server.address() as { port: number }).port,
     lost: 0,
+    delayMs: 0,
+    silence: () => {
+      silenced++;
+    },
     cut: () => {
       isCut = true;
       for (const socket of pairs) socket.destroy();

@@ -16,6 +16,7 @@ import type { Machine } from "../../src/team/machine.js";
 import { openTeam } from "../../src/team/open.js";
 import { resumeTeamRun, startTeamRun } from "../../src/team/start.js";
 import { workForTeam } from "../../src/team/worker.js";
+import { type CutLine, cutLine } from "./cut-line.js";
 import { eventually } from "./eventually.js";
 import { inProcessAgent } from "./in-process-agent.js";
 import { type PlannedPhase, planFiles } from "./plans.js";
@@ -28,6 +29,8 @@ export interface TeamOfOne {
   remote: string;
   run: string;
   machine: Machine;
+  /** To its database. */
+  line: CutLine;
   /** `phase/task`, as they were done. */
   done: string[];
   said: string[];
@@ -59,7 +62,12 @@ export async function teamOfOne(
     ...more
   }: Options = {},
 ): Promise<TeamOfOne> {
-  const team = await openTeam(await teamDatabase(), { repo: "r", worker: "w1", supervises: true, migrates: true });
+  const config = await teamDatabase();
+  const line = await cutLine(config.port as number);
+  const team = await openTeam(
+    { ...config, port: line.port },
+    { repo: "r", worker: "w1", supervises: true, migrates: true },
+  );
   whenOver(() => team.close());
   const repo = scratchRepo(planFiles([...phases]));
   const remote = join(scratchFolder(), "remote.git");
@@ -86,11 +94,11 @@ export async function teamOfOne(
   const prepared = await preparePlan(repo, "PLAN.md", {});
   if (!prepared.ok) throw new Error(JSON.stringify(prepared.failure));
   const redact = (text: string): string => text;
-  const config = configSchema.parse({ model: "claude-sonnet-4-5", permission_mode: "all", ...settings });
+  const configured = configSchema.parse({ model: "claude-sonnet-4-5", permission_mode: "all", ...settings });
   const started = await startTeamRun(
     { url: remote, store: team.store, queues: team.queues, redact },
     prepared.value,
-    { cwd: repo, config, mode: "rehearsal", gates: "block", allowDirty: false, attended },
+    { cwd: repo, config: configured, mode: "rehearsal", gates: "block", allowDirty: false, attended },
     equipment,
   );
   if (!started.ok) throw new Error(JSON.stringify(started.failure));
@@ -142,5 +150,5 @@ export async function teamOfOne(
     await live.close();
     await team.queues.ensureRun({ run });
   };
-  return { repo, remote, run, machine, done, said, events, workUntilOver, workUntil, read, ask, resume };
+  return { repo, remote, run, machine, line, done, said, events, workUntilOver, workUntil, read, ask, resume };
 }
