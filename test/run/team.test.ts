@@ -1,7 +1,9 @@
 /** Many machines, as the state knows them: who holds what, what a phase needs, and whose account is at its limit. */
 import { describe, expect, test } from "vitest";
 import type { Config } from "../../src/config/schema.js";
+import { reconcile } from "../../src/engine/resume.js";
 import { parsePlan } from "../../src/plan/parse.js";
+import type { Command } from "../../src/run/command.js";
 import { EVENT_VERSION, type Fact, type RunEvent } from "../../src/run/event.js";
 import { evolve } from "../../src/run/evolve.js";
 import type { RunState } from "../../src/run/state.js";
@@ -152,5 +154,40 @@ describe("a usage limit is an account's", () => {
 
   test("on one machine it is the agent's, as ever", () => {
     expect([...folded([LIMIT]).away.keys()]).toEqual(["claude"]);
+  });
+});
+
+describe("what a lost holder had begun", () => {
+  const place = { phase: "1", attempt: 1, session: "1/a1/session/1" };
+  const begun: Fact[] = [
+    START,
+    {
+      type: "phase-started",
+      command: "1/a1",
+      phase: "1",
+      attempt: 1,
+      head: "h",
+      baseline: "b",
+      staged: [],
+      worktree: undefined,
+    },
+    {
+      type: "command-issued",
+      phase: "1",
+      command: { type: "start-session", id: "1/a1/session/1", ...place, purpose: "work" },
+    } as Fact,
+    { type: "session-started", ...place, purpose: "work", prompt: "sha256:0", promptTokens: 1, resumed: false },
+  ];
+  const ended: Fact = { type: "session-ended", command: place.session, ...place, reason: "killed", swept: 0 };
+
+  test("a session that is open ends", () => {
+    expect(reconcile(folded(begun), "1")).toMatchObject([{ type: "session-ended", session: place.session }]);
+  });
+
+  test("what is issued for a session that has ended by then is given up: nobody could ever do it", () => {
+    const state = folded([...begun, ended]);
+    const goesOn = { type: "continue-session", id: "late", ...place, turn: "go-on" } as Command;
+    const late = { ...state, inFlight: new Map([["late", goesOn]]) };
+    expect(reconcile(late, "1")).toMatchObject([{ type: "command-abandoned", command: "late" }]);
   });
 });
