@@ -73,8 +73,11 @@ export function wordsOf(failure: Failure): Words {
           failure.run === undefined
             ? "There is no run in this repository."
             : `There is no run ${failure.run} in this repository.`,
-        why: "Runs are kept in the folder segno/ of the git directory.",
-        next: "Start one with `segno run PLAN.md`.",
+        why: "Runs are kept in the folder segno/ of the git directory, a team's in its database.",
+        next:
+          failure.run === undefined
+            ? "Start one with `segno run PLAN.md`."
+            : "See which there are: segno runs. The end of an id is enough.",
       };
     case "journal":
       return {

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { CHROMIUM, openBrowser } from "../support/browser.js";
 import { eventually } from "../support/eventually.js";
 import { PASSWORD, whyNoPostgres } from "../support/postgres.js";
 import { inPty } from "../support/pty.js";
@@ -185,4 +186,34 @@ describe.skipIf(whyNoPostgres() !== undefined)("a team, to who comes new", () =>
     expect(code, stdout + stderr).toBe(0);
     expect(stdout.split("\n").at(-2)).toMatch(/completed|done/i);
   });
+
+  test.skipIf(CHROMIUM === undefined)(
+    "a page that was opened while the database was away shows what it can",
+    async () => {
+      const team = await teamSite({ phases: ONE });
+      const run = await begin(team);
+      const { clone, env, line } = await team.machine("b");
+      const serves = team.segno(["dashboard"], { cwd: clone, env });
+      await eventually("it serves", () => serves.said().includes("?token="));
+      const [url = ""] = /http:\S+/.exec(serves.said()) ?? [];
+      const page = await (await openBrowser()).newPage();
+      line.cut();
+      await page.goto(url);
+      await page.getByText("The team's database cannot be reached").waitFor();
+      line.mend();
+      await page.locator("a", { hasText: "Test plan" }).waitFor();
+      line.cut();
+      await page.getByText("As they were").waitFor();
+      await page.goto(`${new URL(url).origin}/#/run/${run}`);
+      await page.getByText("This run cannot be shown").waitFor();
+      line.mend();
+      await page.getByRole("button", { name: "Pause" }).waitFor();
+      line.cut();
+      await page.getByRole("button", { name: "Pause" }).click();
+      await page.getByText("cannot be reached").waitFor();
+      expect(await page.locator(".card").count()).toBe(1);
+      serves.kill("SIGINT");
+      await serves.ended;
+    },
+  );
 });

@@ -54,15 +54,23 @@ export async function fetchBlob(run: string, ref: string): Promise<string> {
 }
 
 export async function steer(run: string, act: string, body: object): Promise<string> {
-  const response = await fetch(`${runPath(run)}/steer/${act}`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  return ((await response.json()) as { message: string }).message;
+  try {
+    const response = await fetch(`${runPath(run)}/steer/${act}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return ((await response.json()) as { message: string }).message;
+  } catch (error) {
+    return `That could not be said: ${(error as Error).message}`;
+  }
 }
 
 const REDRAW_MS = 300;
+export const AGAIN_MS = 3_000;
+
+/** The same question may be answered later: nobody was there, or what it needs is away. */
+const passes = (error: unknown): boolean => !(error instanceof Refused) || error.status >= 500;
 
 export interface Live {
   board: Board | undefined;
@@ -81,6 +89,7 @@ export function useBoard(run: string): Live {
     let source: EventSource | undefined;
     let over = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let again: ReturnType<typeof setTimeout> | undefined;
     const draw = (connected: boolean) => {
       if (timer !== undefined) return;
       timer = setTimeout(() => {
@@ -93,7 +102,15 @@ export function useBoard(run: string): Live {
       try {
         view.current = new RunView(unpack(await getText(`${runPath(run)}/folded`)));
       } catch (error) {
-        if (!over) setLive((before) => ({ ...before, problem: (error as Error).message }));
+        if (over) return;
+        const { message } = error as Error;
+        setLive((before) => ({
+          ...before,
+          // What is known stays on the page.
+          problem: passes(error) && before.board !== undefined ? undefined : message,
+          connected: false,
+        }));
+        if (passes(error)) again = setTimeout(() => void begin(), AGAIN_MS);
         return;
       }
       if (over) return;
@@ -109,7 +126,11 @@ export function useBoard(run: string): Live {
         source?.close();
         void begin();
       });
-      source.addEventListener("error", () => draw(false));
+      source.addEventListener("error", () => {
+        draw(false);
+        // It was refused, and does not try again by itself.
+        if (source?.readyState === EventSource.CLOSED) again = setTimeout(() => void begin(), AGAIN_MS);
+      });
       source.addEventListener("open", () => draw(true));
     };
     void begin();
@@ -117,6 +138,7 @@ export function useBoard(run: string): Live {
       over = true;
       source?.close();
       clearTimeout(timer);
+      clearTimeout(again);
     };
   }, [run]);
   return live;

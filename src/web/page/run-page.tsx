@@ -11,7 +11,7 @@ import { Questions } from "./questions.js";
 
 export function RunPage({ run, live }: { run: string; live: Live }) {
   const { board, problem, tick, connected } = live;
-  const steers = useSteers(run, board?.status);
+  const steers = useSteers(run, board?.status, connected);
   if (problem !== undefined) return <p class="panel">This run cannot be shown: {problem}.</p>;
   if (board === undefined) return <p class="panel">Reading the run …</p>;
   return (
@@ -37,7 +37,7 @@ export function RunPage({ run, live }: { run: string; live: Live }) {
 }
 
 /** Whether somebody conducts the run, who can be told what to do. */
-function useSteers(run: string, status: string | undefined): boolean {
+function useSteers(run: string, status: string | undefined, connected: boolean): boolean {
   const [live, setLive] = useState(false);
   const goesOn = status === "running" || status === "paused";
   useEffect(() => {
@@ -45,8 +45,8 @@ function useSteers(run: string, status: string | undefined): boolean {
     if (report !== undefined || !goesOn) return;
     fetchRuns()
       .then(({ runs }) => setLive(runs.some((each) => each.run === run && each.live)))
-      .catch(() => setLive(false));
-  }, [run, goesOn]);
+      .catch(() => {});
+  }, [run, goesOn, connected]);
   return live && goesOn;
 }
 

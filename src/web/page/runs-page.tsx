@@ -1,9 +1,7 @@
 /** The runs of this repository. */
 import { useEffect, useState } from "preact/hooks";
-import { fetchRuns, type Listed } from "./data.js";
+import { AGAIN_MS, fetchRuns, type Listed } from "./data.js";
 import { dateTime, dollars, percent } from "./format.js";
-
-const AGAIN_MS = 3_000;
 
 export function RunsPage() {
   const [listed, setListed] = useState<Listed>();
@@ -21,12 +19,18 @@ export function RunsPage() {
     const timer = setInterval(look, AGAIN_MS);
     return () => clearInterval(timer);
   }, []);
-  if (problem !== undefined && listed === undefined) return <p class="panel">The runs cannot be listed: {problem}.</p>;
+  if (problem !== undefined && listed === undefined)
+    return <p class="panel">The runs cannot be listed: {problem}. Trying again.</p>;
   if (listed === undefined) return <p class="panel">Looking for runs …</p>;
   return (
     <main>
       <header class="run">
         <h1>Runs</h1>
+        {problem === undefined ? null : (
+          <p class="hint" role="status">
+            As they were: {problem}. Trying again.
+          </p>
+        )}
       </header>
       <section class="panel scroll" tabIndex={0} role="group" aria-label="Runs">
         {listed.runs.length === 0 ? <p>No run yet. Begin one with segno run PLAN.md.</p> : null}
