@@ -29,6 +29,7 @@ import { hideFromAgent } from "../git/excludes.js";
 import { Git } from "../git/git.js";
 import { phaseBranch, removeWorktree, worktreeOf } from "../git/worktree.js";
 import type { Command } from "../run/command.js";
+import { decide } from "../run/decide.js";
 import type { RunEvent } from "../run/event.js";
 import { isOver, lastAttempt } from "../run/phase.js";
 import type { RunState } from "../run/state.js";
@@ -45,6 +46,8 @@ import { whenAborted } from "./when-aborted.js";
 
 /** Nothing is to be done for so long: somebody is asked, or waited for, and the lease is for others. */
 const IDLE_MS = 3_000;
+/** Something is to be decided about it, and nobody does: longer than it takes until somebody else conducts the run. */
+const UNDECIDED_MS = 30_000;
 /** For what runs, a checkpoint, a commit and a push, once it is to be left. */
 const LEAVES_WITHIN_MS = {
   ends: 45_000,
@@ -260,8 +263,7 @@ function performUntilIdle(
       clearTimeout(idle);
       if (underWay.size > 0) return;
       // What follows from the last fact may be on its way.
-      const wait = isFinished(run.state, phase) ? 0 : isAtRest(run.state, phase, leaving !== undefined) ? 0 : IDLE_MS;
-      idle = setTimeout(() => resolve(leaving ?? "idle"), wait);
+      idle = setTimeout(() => resolve(leaving ?? "idle"), waitFor(run.state, phase, leaving !== undefined));
     };
     const begin = (command: Command): void => {
       if (over) return;
@@ -320,6 +322,19 @@ function worksHere(state: RunState, { agents }: Offer, agent = state.config.agen
   const account = agents[agent];
   return account !== undefined && !isLimited(state, agent, account);
 }
+
+/** How long nothing may be issued for it before it is let go. */
+function waitFor(state: RunState, phase: string, leaving: boolean): number {
+  if (isFinished(state, phase) || isAtRest(state, phase, leaving)) return 0;
+  return isUndecided(state, phase) && !leaving ? UNDECIDED_MS : IDLE_MS;
+}
+
+/** What is known suffices to say what follows for it: whoever conducts the run will, or was lost just now. */
+const isUndecided = (state: RunState, phase: string): boolean =>
+  decide(state).some((decision) => {
+    const about = decision.type === "perform" ? decision.command : decision.fact;
+    return "phase" in about && about.phase === phase;
+  });
 
 /** Nobody has the floor, and what is to be begun next is for whoever comes next. */
 function isAtRest({ inFlight, sessions }: RunState, phase: string, leaving: boolean): boolean {

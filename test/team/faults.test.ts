@@ -67,6 +67,24 @@ describe.skipIf(whyNoPostgres() !== undefined)("a team's run ends well", () => {
     say(`killed conductor: taken over after ${took.toFixed(1)} s, ${redone} tasks twice`);
   });
 
+  test("who waits for a word of a conductor that was killed keeps the phase, and its session", async () => {
+    const phases = planOf(2, 4);
+    const team = await beginTeamRun(phases, { agent: "scripted", names: ["a", "b"], slots: 1 });
+    const name = await victim(team, false);
+    const [held] = [...(await team.holders())].find(([, holder]) => holder === name) ?? [];
+    const at = Date.now();
+    team.member(await team.conductor()).worker.kill("SIGKILL");
+    const { events } = await endsWell(team, phases, { redone: 4 });
+    const of = events.filter((event) => "phase" in event && event.phase === held);
+    const turn = of.find(({ type }) => type === "turn-ended");
+    const next = events.findLast(({ type }) => type === "run-taken");
+    // Else nobody waited.
+    expect(Date.parse(turn?.at ?? "") - at).toBeGreaterThan(0);
+    expect(Date.parse(next?.at ?? "") - Date.parse(turn?.at ?? "")).toBeGreaterThan(3_500);
+    expect(of.filter(({ type }) => type === "phase-taken")).toHaveLength(1);
+    expect(of.flatMap((event) => (event.type === "session-ended" ? [event.reason] : []))).toEqual(["result"]);
+  });
+
   test("both are killed at once, and come back", async () => {
     const team = await beginTeamRun(PHASES);
     const [worker, conductor] = [await victim(team, false), await victim(team, true)];
