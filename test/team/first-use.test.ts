@@ -185,6 +185,13 @@ describe.skipIf(whyNoPostgres() !== undefined)("a team, to who comes new", () =>
     const { code, stdout, stderr } = await follows.ended;
     expect(code, stdout + stderr).toBe(0);
     expect(stdout.split("\n").at(-2)).toMatch(/completed|done/i);
+    // What it did is on the remote, and comes with one command.
+    const diff = () => team.segno(["diff"], { cwd: clone, env }).ended;
+    const away = await diff();
+    expect([away.code, away.stderr]).toEqual([2, expect.stringContaining("not in this clone")]);
+    const [, fetch = ""] = /git (fetch .*)$/m.exec(away.stderr) ?? [];
+    git(clone, ...fetch.split(" "));
+    expect((await diff()).stdout).toContain("out/1-3.txt");
   });
 
   test.skipIf(CHROMIUM === undefined)(

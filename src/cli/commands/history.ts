@@ -72,12 +72,42 @@ export async function diffCommand(run: string | undefined, flags: { phase?: stri
     console.log(JSON.stringify({ run: found.run, base: found.base, commits: made }));
     return EXIT.done;
   }
-  for (const { sha, phase } of made.filter(({ merge }) => !merge))
+  const shown = made.filter(({ merge }) => !merge);
+  const away = await notHere(git, shown);
+  if (away > 0) return printFailure({ type: "usage", ...(await awayWords(found, away, shown.length)) }, false);
+  for (const { sha, phase } of shown)
     process.stdout.write(
       await git.raw(["show", "--format=commit %h  phase ".concat(phase, "%n%n    %s%n"), "--stat", "--patch", sha]),
     );
   if (made.length === 0) console.log("Nothing was committed.");
   return EXIT.done;
+}
+
+/** How many of them this clone does not have. */
+async function notHere(git: Git, made: readonly Made[]): Promise<number> {
+  const looked = await Promise.all(made.map(({ sha }) => git.attempt(["cat-file", "-e", `${sha}^{commit}`])));
+  return looked.filter(({ ok }) => !ok).length;
+}
+
+async function awayWords(
+  { git, run, state }: Found,
+  away: number,
+  all: number,
+): Promise<{ what: string; fix: string }> {
+  return {
+    what: `${away} of the ${all} commits of run ${run} are not in this clone.`,
+    fix:
+      state.team === undefined
+        ? `They were on ${state.branch}; git may have removed them since. segno report tells what was done.`
+        : `It is the team's, and they are on the git remote: git fetch ${await remoteHere(git.top)} ${state.branch}`,
+  };
+}
+
+/** By which a team's code travels. */
+async function remoteHere(top: string): Promise<string> {
+  const { settingsHere } = await import("../team.js");
+  const settings = settingsHere(top);
+  return (settings.ok ? settings.value?.remote : undefined) ?? "origin";
 }
 
 export interface UndoFlags {
@@ -120,7 +150,10 @@ export async function undoCommand(run: string | undefined, flags: UndoFlags): Pr
     marked: await onlyMarked(git, state),
   });
   if (!undone.ok) {
-    const words = undone.problem.type === "nothing" && state.team !== undefined ? teamWords(state) : undefined;
+    const words =
+      undone.problem.type === "nothing" && state.team !== undefined
+        ? teamWords(state, await remoteHere(git.top))
+        : undefined;
     return printFailure({ type: "usage", ...(words ?? undoWords(undone.problem, found.run)) }, json);
   }
   const { how, commits, head } = undone.undone;
@@ -173,9 +206,9 @@ async function agrees(commits: number, json: boolean): Promise<boolean> {
 }
 
 /** What the whole team did is on a branch of the remote, and in this clone only if somebody brought it in. */
-const teamWords = ({ run, branch, status }: RunState): { what: string; fix: string } => ({
+const teamWords = ({ run, branch, status }: RunState, remote: string): { what: string; fix: string } => ({
   what: `Run ${run} is the team's: what it did is on ${branch} of the git remote, and not in what is checked out here.`,
-  fix: `${status === "running" ? "Stop it first: segno stop. " : ""}Do not merge that branch, or delete it: git push REMOTE --delete ${branch}`,
+  fix: `${status === "running" ? "Stop it first: segno stop. " : ""}Do not merge that branch, or delete it: git push ${remote} --delete ${branch}`,
 });
 
 function undoWords(problem: UndoProblem, run: string): { what: string; fix: string } {
