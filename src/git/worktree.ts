@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, realpathSync, renameSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { Git } from "./git.js";
+import { isHalfMade, untilWhole } from "./half-made.js";
 import { gitPlaces } from "./places.js";
 import { refPart } from "./ref-part.js";
 import { isSegnoPath } from "./trees.js";
@@ -30,6 +31,8 @@ function placeFor(git: Git, folder: string, branch: string): string {
 
 /** The worktree of a branch, made where there is none: a repeat, or a folder that somebody removed, is no trouble. */
 export async function ensureWorktree(git: Git, folder: string, branch: string, start: string): Promise<string> {
+  const place = placeFor(git, folder, branch);
+  await untilWhole(git, place);
   const there = await worktreeOf(git, branch);
   if (there !== undefined && existsSync(join(there, ".git"))) {
     // Where the repository was moved, its worktrees look for it where it was.
@@ -38,7 +41,6 @@ export async function ensureWorktree(git: Git, folder: string, branch: string, s
     return there;
   }
   await git.attempt(["worktree", "prune"]);
-  const place = placeFor(git, folder, branch);
   const known = await git.attempt(["rev-parse", "--verify", "--quiet", `refs/heads/${branch}`]);
   const what = known.ok ? [place, branch] : ["-b", branch, place, start];
   await git.raw(["worktree", "add", "--quiet", "--force", ...what]);
@@ -69,10 +71,12 @@ const sameFolder = (a: string, b: string): boolean => {
   }
 };
 
-/** Where a branch is checked out, as git knows it. */
+/** Where a branch is checked out, as git knows it. One that is half made is none. */
 export async function worktreeOf(git: Git, branch: string): Promise<string | undefined> {
   const listed = (await git.raw(["worktree", "list", "--porcelain", "-z"])).split("\0\0");
-  const own = listed.map((entry) => entry.split("\0")).find((lines) => lines.includes(`branch refs/heads/${branch}`));
+  const own = listed
+    .map((entry) => entry.split("\0"))
+    .find((lines) => lines.includes(`branch refs/heads/${branch}`) && !isHalfMade(lines));
   return own?.find((line) => line.startsWith("worktree "))?.slice("worktree ".length);
 }
 

@@ -153,7 +153,8 @@ export class TeamRemote implements CodeRemote {
   async #pause(n: number, error: GitError): Promise<void> {
     const { signal, onTrouble } = this.#options;
     if (signal.aborted) throw error;
-    onTrouble(`cannot be reached: ${gitsWords(error.stderr)}`);
+    // What passes at once is no trouble: git sees a checkout that is just being made, somebody holds a lock there.
+    if (n > 0) onTrouble(`cannot be reached: ${gitsWords(error.stderr)}`);
     // Woken up by the end of the lease, it says why it is over.
     await sleep(AGAIN_MS[Math.min(n, AGAIN_MS.length - 1)], undefined, { signal }).catch(() => {
       throw error;

@@ -12,6 +12,8 @@ import { overlaps, type TeamMachine, type TeamSite, teamSite } from "./team.js";
 export interface Member {
   machine: TeamMachine;
   worker: Running;
+  /** It was asked to end: twice would be at once. */
+  wasAsked?: true;
 }
 
 export interface TeamRun {
@@ -135,7 +137,7 @@ export async function endsWell(
   expect(new Set(team.done).size).toBe(total);
   expect(team.done.length - total, team.done.join(" ")).toBeLessThanOrEqual(redone);
   expect(JSON.stringify(events)).not.toContain(PASSWORD);
-  for (const { worker } of members.values()) worker.kill("SIGTERM");
+  for (const { worker, wasAsked } of members.values()) if (wasAsked === undefined) worker.kill("SIGTERM");
   for (const { worker } of members.values()) await worker.ended;
   const { run: id } = events[0] as { run: string };
   expect(await findProcesses((marker) => marker.startsWith(`${id}:`))).toEqual([]);

@@ -47,11 +47,13 @@ async function killAt(words: string, n: number, when: Moment): Promise<void> {
   let killed: string | undefined;
   let at = 0;
   for (const name of HOW.names) {
-    const { machine, worker } = team.member(name);
+    const member = team.member(name);
+    const { machine, worker } = member;
     machine.line.atQuestion(words, n, when, () => {
       if (killed !== undefined) return;
       killed = name;
       at = Date.now();
+      if (when === "beside") member.wasAsked = true;
       worker.kill(when === "beside" ? "SIGTERM" : "SIGKILL");
     });
   }
