@@ -114,11 +114,13 @@ describe.skipIf(whyNoPostgres() !== undefined)("a team, to who comes new", () =>
     expect([left.code, left.stderr]).toEqual([130, expect.stringContaining("goes on without this terminal")]);
     await eventually("it is over", () => isOver(team));
     const [run = ""] = await runsOf(team);
+    const sent = () => git(team.remote, "for-each-ref", "--format=%(refname)", "refs/segno");
+    await eventually("what was sent for it is taken away", () => sent() === "");
     const kept = `refs/segno/${run}/phase/9/e1`;
     git(team.remote, "update-ref", kept, "HEAD");
     const refused = await team.segno(["clean", "--team"], { env: { SEGNO_TEAM_USER: "carla" } }).ended;
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("only the database's owner may")]);
-    expect(git(team.remote, "for-each-ref", "--format=%(refname)", "refs/segno")).toBe(kept);
+    expect(sent()).toBe(kept);
     // A viewer's run leaves no branch behind.
     const begun = await team.segno(["run", "PLAN.md", "--team", "--force"], { env: { SEGNO_TEAM_USER: "carla" } })
       .ended;

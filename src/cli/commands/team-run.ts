@@ -1,4 +1,5 @@
 /** `run --team`: begins a run that the whole team works on, and shows it; whoever conducts it is elsewhere. */
+import { once } from "node:events";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { agentsOf } from "../../engine/crew-of.js";
@@ -175,6 +176,8 @@ async function takeUp(
 async function show(team: OpenTeam, run: string, prepared: Prepared | undefined, flags: RunFlags): Promise<number> {
   const json = flags.json === true;
   const { store } = team;
+  // From now on it goes on without this terminal, and whoever leaves is told.
+  const leaves = hasScreen(flags) || flags.detach === true ? undefined : whenAskedToLeave();
   // It has begun, whatever becomes of the line now.
   const workers = (await patiently(() => store.workers())).filter(({ lost }) => !lost);
   if (!json) {
@@ -189,8 +192,8 @@ async function show(team: OpenTeam, run: string, prepared: Prepared | undefined,
     return EXIT.done;
   }
   const top = prepared?.repository.git.top ?? process.cwd();
-  if (hasScreen(flags)) await attach({ store, run, top }, { canDetach: true, untilOver: true, ownsRun: false });
-  else if (!(await printUntilOver(team, run, json))) {
+  if (leaves === undefined) await attach({ store, run, top }, { canDetach: true, untilOver: true, ownsRun: false });
+  else if (!(await printUntilOver(team, run, json, leaves))) {
     console.error(
       `\nRun ${run} goes on without this terminal: segno watch ${run} shows it, segno stop --run ${run} stops it.`,
     );
@@ -211,14 +214,20 @@ async function branchOf({ store }: OpenTeam, run: string): Promise<string | unde
   return first?.type === "run-started" ? first.branch : undefined;
 }
 
+const whenAskedToLeave = (): Promise<unknown> =>
+  Promise.race((["SIGINT", "SIGTERM"] as const).map((signal) => once(process, signal)));
+
 /** Whether it came to its end; the user may leave before. */
-async function printUntilOver({ store }: OpenTeam, run: string, json: boolean): Promise<boolean> {
+async function printUntilOver(
+  { store }: OpenTeam,
+  run: string,
+  json: boolean,
+  leaves: Promise<unknown>,
+): Promise<boolean> {
   const view = new RunView();
   const print = eventPrinter(json, view);
   let over = false;
-  await new Promise<void>((resolve) => {
-    process.once("SIGINT", () => resolve());
-    process.once("SIGTERM", () => resolve());
+  const ended = new Promise<void>((resolve) => {
     void store.watch(run, (events) => {
       for (const event of events) {
         view.take(event);
@@ -228,6 +237,7 @@ async function printUntilOver({ store }: OpenTeam, run: string, json: boolean): 
       if (over) resolve();
     });
   });
+  await Promise.race([ended, leaves]);
   return over;
 }
 
