@@ -3,6 +3,7 @@ import type { FactOf } from "./event.js";
 import type { Folding } from "./folding.js";
 import { retryMerge } from "./merging.js";
 import { isAttempted, lastAttempt, leftBy, type PhaseState, revise, verifying, waiting } from "./phase.js";
+import { dropQuestionsAbout } from "./questions.js";
 import { setPhase } from "./readiness.js";
 import { partEnded } from "./splitting.js";
 import { type RunState, stateOfPhase } from "./state.js";
@@ -40,6 +41,7 @@ export function phaseSkipped(state: Folding, { phase: id }: FactOf<"phase-skippe
   const phase = stateOfPhase(state, id);
   const parts = lastAttempt(phase)?.split.parts ?? [];
   setPhase(state, id, { step: "skipped", left: leftBy(phase) });
+  dropQuestionsAbout(state, id);
   leaveOut(state, parts);
   partEnded(state, id);
 }

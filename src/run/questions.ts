@@ -2,7 +2,7 @@
  * Questions to a person. Each holds a phase, not the run, and has an answer that counts when nobody gives one.
  *
  *   asked ─ answered by a person · nobody in time: the fallback ─▶ answered
- *     └─ its session ended, or the run was taken up again ─▶ gone (asked again where it still matters)
+ *     └─ its session ended, its phase was skipped, or the run was taken up again ─▶ gone (asked again where it still matters)
  *
  * What an answer means is in `answers.ts`, one entry per kind.
  */
@@ -170,6 +170,11 @@ export function questionAsked(state: Folding, event: FactOf<"question-asked"> & 
 /** What was asked about a session is moot without it. */
 export function dropQuestionsOf(state: Folding, session: string): void {
   for (const question of openQuestions(state)) if (question.session === session) state.questions.delete(question.id);
+}
+
+/** Whoever is left out is asked about no more. */
+export function dropQuestionsAbout(state: Folding, phase: string): void {
+  for (const question of openQuestions(state)) if (question.phase === phase) state.questions.delete(question.id);
 }
 
 /** What nobody answered is asked again where it still matters. */

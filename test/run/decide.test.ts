@@ -20,7 +20,7 @@ const replay = (events: readonly RunEvent[]): RunState | undefined => {
 const readiness = ({ plan, phases }: RunState) => readinessOf(plan, phases);
 
 /** Worlds in which something was wrong once. */
-const WORLDS = ["accepted-merge"].map(
+const WORLDS = ["accepted-merge", "skipped-while-asked"].map(
   (name) => JSON.parse(readFileSync(new URL(`../fixtures/worlds/${name}.json`, import.meta.url), "utf8")) as World,
 );
 type World = [Parameters<typeof simulate>[0], Parameters<typeof simulate>[1], number[]];
