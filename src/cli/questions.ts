@@ -25,6 +25,10 @@ export async function openEditor(file: string | undefined, top: string): Promise
 export function askAtTerminal({ run, top }: HeldRun, json: boolean): void {
   if (!isTerminal(json)) return;
   const asking = new Map<string, AbortController>();
+  const isOpen = (id: string): boolean => {
+    const question = run.state.questions.get(id);
+    return question !== undefined && question.answer === undefined;
+  };
   const ask = async ({ question: id, phase, choices, fallback }: Extract<RunEvent, { type: "question-asked" }>) => {
     const gone = new AbortController();
     asking.set(id, gone);
@@ -38,10 +42,9 @@ export function askAtTerminal({ run, top }: HeldRun, json: boolean): void {
       if (choice === "revise")
         await openEditor(run.state.plan.phases.find(({ id: known }) => known === phase)?.file, top);
       const by = choiceOf({ choices }, answer) === undefined ? `"${answer}" is no answer` : "at the terminal";
-      if (run.state.questions.get(id)?.answer === undefined)
-        await run.record({ type: "question-answered", question: id, phase, choice, by });
+      if (isOpen(id)) await run.record({ type: "question-answered", question: id, phase, choice, by });
     } catch {
-      // Answered elsewhere, or too late.
+      // It is not to be answered here any more.
     } finally {
       terminal.close();
       asking.delete(id);
@@ -49,7 +52,7 @@ export function askAtTerminal({ run, top }: HeldRun, json: boolean): void {
   };
   run.onEvent((event) => {
     if (event.type === "question-asked") void ask(event);
-    if (event.type === "question-answered") asking.get(event.question)?.abort();
-    if (event.type === "stop-requested") for (const gone of asking.values()) gone.abort();
+    // Answered elsewhere, or moot.
+    for (const [id, gone] of asking) if (event.type === "stop-requested" || !isOpen(id)) gone.abort();
   });
 }

@@ -42,28 +42,23 @@ function namesIn(folder: string): string[] {
   }
 }
 
+/** Waits until what is being made is whole; what will never be is taken away. `at`: only what is to be there. */
+export async function untilWhole(git: Git, at?: string): Promise<void> {
+  // Before it is known where it is to be, its name may have a number at its end.
+  const isMeant = ({ own, place }: HalfMade): boolean =>
+    at === undefined ||
+    (place === undefined ? basename(own).startsWith(basename(at)) : basename(place) === basename(at));
+  const find = (): HalfMade | undefined => halfMade(git).find(isMeant);
+  for (let found = find(); found !== undefined; found = find()) {
+    // A clock that was ahead when it began says nothing, either.
+    if (Math.abs(Date.now() - found.since) > MAY_LIVE_MS) drop(found);
+    else await sleep(LOOKS_EVERY_MS);
+  }
+}
+
 function drop({ own, place }: HalfMade): void {
   if (place !== undefined) rmSync(place, { recursive: true, force: true });
   rmSync(own, { recursive: true, force: true });
-}
-
-/** Where no git is at work. */
-export function dropAllHalfMade(git: Git): void {
-  for (const each of halfMade(git)) drop(each);
-}
-
-/** Waits until the one at this place is whole; one that will never be is taken away. */
-export async function untilWhole(git: Git, place: string): Promise<void> {
-  const find = (): HalfMade | undefined =>
-    halfMade(git).find((each) =>
-      each.place === undefined
-        ? basename(each.own).startsWith(basename(place))
-        : basename(each.place) === basename(place),
-    );
-  for (let found = find(); found !== undefined; found = find()) {
-    if (Date.now() - found.since > MAY_LIVE_MS) drop({ ...found, place });
-    else await sleep(LOOKS_EVERY_MS);
-  }
 }
 
 /** Whether this is git's entry of one, in what `git worktree list` says. */

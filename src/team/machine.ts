@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path";
 import type { Equipment } from "../engine/held-run.js";
 import { Git } from "../git/git.js";
-import { dropAllHalfMade } from "../git/half-made.js";
+import { untilWhole } from "../git/half-made.js";
 import type { RunState } from "../run/state.js";
 import type { Redact } from "../secrets/redact.js";
 import type { Database } from "../store/postgres/database.js";
@@ -33,12 +33,16 @@ export interface Machine {
 export function workClone({ folder, url, say }: Machine, ends: AbortSignal): Promise<Git> {
   const place = join(folder, "work");
   return oneAtATime(place, async () => {
-    dropLeftovers(folder);
+    dropLocks(folder);
     if (!existsSync(join(place, ".git"))) {
       say("clones the repository, once: its first phase begins when that is done");
       await cloneWhole(folder, url, place, ["--no-checkout"], ends);
     }
-    return new Git(place);
+    const clone = new Git(place);
+    // What the gits of a killed worker were making: with it nothing could be fetched.
+    if (!whole.has(place)) await untilWhole(clone);
+    whole.add(place);
+    return clone;
   });
 }
 
@@ -55,12 +59,13 @@ function oneAtATime<T>(place: string, make: () => Promise<T>): Promise<T> {
 }
 
 const unlocked = new Set<string>();
+const whole = new Set<string>();
 
 /**
- * Lock files and half-made checkouts that the gits of a killed worker left: whoever holds the folder now is the only one there, and has begun none
+ * Lock files that the gits of a killed worker left: whoever holds the folder now is the only one there, and has begun none
  * when it looks for the first time.
  */
-function dropLeftovers(folder: string): void {
+function dropLocks(folder: string): void {
   if (unlocked.has(folder)) return;
   unlocked.add(folder);
   for (const clone of [join(folder, "work", ".git"), join(folder, "conductor.git")]) {
@@ -68,12 +73,11 @@ function dropLeftovers(folder: string): void {
     for (const name of readdirSync(clone, { recursive: true, encoding: "utf8" }))
       if (name.endsWith(".lock") && !name.startsWith("objects/")) rmSync(join(clone, name), { force: true });
   }
-  dropAllHalfMade(new Git(join(folder, "work")));
 }
 
 /** The clones that are whole. */
 export function clonesIn(folder: string): Git[] {
-  dropLeftovers(folder);
+  dropLocks(folder);
   const [work, conductors] = [join(folder, "work"), join(folder, "conductor.git")];
   return [
     ...(existsSync(join(work, ".git")) ? [new Git(work)] : []),
@@ -105,7 +109,7 @@ export function runCheckout(clone: Git, folder: string, run: string, commit: str
 export function conductorClone({ folder, url }: Machine, ends: AbortSignal): Promise<Git> {
   const place = join(folder, "conductor.git");
   return oneAtATime(place, async () => {
-    dropLeftovers(folder);
+    dropLocks(folder);
     if (!existsSync(join(place, "HEAD")))
       await cloneWhole(folder, url, place, ["--bare", "--single-branch", "--no-tags"], ends);
     return new Git(place);

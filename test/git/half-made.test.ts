@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { Git } from "../../src/git/git.js";
-import { dropAllHalfMade } from "../../src/git/half-made.js";
+import { untilWhole } from "../../src/git/half-made.js";
 import { ensureWorktree, worktreeOf } from "../../src/git/worktree.js";
 import { eventually } from "../support/eventually.js";
 import { git, scratchFolder, scratchRepo, whenOver } from "../support/scratch.js";
@@ -75,7 +75,8 @@ describe("a worktree that is half made", () => {
     expect((await fetch()).stderr).toContain("bad object");
     // With no way to where it was to be, too.
     rmSync(join(own, "gitdir"));
-    dropAllHalfMade(new Git(repo));
+    anHourAgo(join(own, "locked"));
+    await untilWhole(new Git(repo));
     expect((await fetch()).stderr).toBe("");
   });
 
@@ -83,7 +84,7 @@ describe("a worktree that is half made", () => {
     const repo = scratchRepo({});
     const place = join(scratchFolder(), "theirs");
     git(repo, "worktree", "add", "--quiet", "--lock", "-b", "theirs", place);
-    dropAllHalfMade(new Git(repo));
+    await untilWhole(new Git(repo));
     expect(await worktreeOf(new Git(repo), "theirs")).toBe(place);
   });
 });

@@ -69,6 +69,8 @@ describe("any run, whatever the world answers", () => {
           if (event.type === "phase-failed")
             for (const [part, parent] of now.parents)
               if (parent === event.phase) expect(openQuestions(now).map(({ phase }) => phase)).not.toContain(part);
+          // Who is left out is asked about no more.
+          for (const { phase } of openQuestions(now)) expect(now.phases.get(phase)?.step).not.toBe("skipped");
           // Once it is to stop, nothing is waited for.
           if (event.type === "time-reached") expect(now.stopping).toBeUndefined();
         });

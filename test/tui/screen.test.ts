@@ -119,6 +119,22 @@ describe.concurrent("the live screen, in a pseudo-terminal", () => {
     expect(git(place.repo, "status", "--porcelain", "--untracked-files=no")).toBe("");
   });
 
+  test("without the screen: who is asked about a phase is asked no more when it is skipped elsewhere", async () => {
+    const files = planFiles([
+      { id: "1", gates: ["false"] },
+      { id: "2", dependsOn: ["1"] },
+    ]);
+    const place = await site({ repo: scratchRepo(files), agent: "scripted" });
+    const env = { ...place.env, SEGNO_MAX_REMEDIATIONS: "0" };
+    const options = { cwd: place.repo, env, columns: 100, rows: 50 };
+    const pty = inPty([process.execPath, SEGNO, "run", "PLAN.md", "--plain"], options);
+    await pty.until((lines) => lastLine(lines).endsWith("] >"), "the question");
+    const skipped = await place.segno(["skip", "1"]).ended;
+    expect(skipped.code, skipped.stderr).toBe(0);
+    expect(await pty.ended, pty.raw()).toBe(0);
+    expect(JSON.parse((await place.segno(["status", "--json"]).ended).stdout)).toMatchObject({ status: "completed" });
+  });
+
   test("a question over several lines, which of how many, what counts when nobody answers; n shows the next", async () => {
     const repo = scratchRepo({});
     const second = { ...SAMPLE_QUESTION, question: "3/a1/ask", phase: "3", text: "The second question?" } as const;

@@ -85,8 +85,9 @@ export async function diffCommand(run: string | undefined, flags: { phase?: stri
 
 /** How many of them this clone does not have. */
 async function notHere(git: Git, made: readonly Made[]): Promise<number> {
-  const looked = await Promise.all(made.map(({ sha }) => git.attempt(["cat-file", "-e", `${sha}^{commit}`])));
-  return looked.filter(({ ok }) => !ok).length;
+  const input = made.map(({ sha }) => `${sha}\n`).join("");
+  const said = await git.raw(["cat-file", "--batch-check"], { input });
+  return said.split("\n").filter((line) => line.endsWith(" missing")).length;
 }
 
 async function awayWords(
